@@ -1,0 +1,44 @@
+# The project's commands by name. CI does not need `just`: each recipe is a command that can be typed.
+
+# List the recipes.
+default:
+    @just --list
+
+# Check the models: the main job. `just check --all` for every configuration.
+check *ARGS:
+    cargo run --release -p fencepost-model -- check {{ARGS}}
+
+# Run the tests.
+test:
+    cargo test --workspace
+
+# Browse the shortest counterexample of the late commit in Stateright's explorer.
+explore CONFIG="fencing/kafka-4.4/two-members-two-targets" PROPERTY="S3":
+    cargo run --release -p fencepost-model -- explore {{CONFIG}} --violates {{PROPERTY}}
+
+# Regenerate the generated fixtures. Read the diff before it is committed.
+export *ARGS:
+    cargo run --release -p fencepost-model -- export {{ARGS}}
+
+# Replay all fixtures on the reference, or on another target.
+replay *ARGS:
+    cargo run --release -p fencepost-conformance -- replay {{ARGS}}
+
+# Everything that CI runs.
+ci:
+    bash .ci/run
+
+# Format, lints and dependency policy.
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+    cargo deny check bans licenses sources
+
+# What takes longer than CI may: every configuration, and every stored path proved again to be the shortest.
+nightly:
+    cargo run --release -p fencepost-model -- check --all
+    cargo run --release -p fencepost-model -- export --check --prove-all
+
+# Fuzz the reader of fixtures for a minute (needs a nightly toolchain and cargo-fuzz).
+fuzz SECONDS="60":
+    cd fixtures/fuzz && cargo +nightly fuzz run reader -- -max_total_time={{SECONDS}}
