@@ -1,1 +1,3 @@
 //! Placeholder: see docs/architecture.md.
+
+pub mod records;
