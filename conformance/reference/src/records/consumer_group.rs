@@ -1,7 +1,8 @@
 //! A consumer group, its members' subscriptions and its target assignment: kinds 3, 4, 5, 6, 7 and 16 of
 //! `__consumer_offsets` (docs/fencing.md 4.1). All values are of version 0, flexible; their keys are not.
 
-use super::Uuid;
+use super::wire::{Reader, Writer};
+use super::{Result, Uuid, Value};
 
 /// A group and its epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -116,4 +117,232 @@ pub struct ConsumerGroupRegularExpressionValue {
     pub version: i64,
     /// When it was resolved, in milliseconds since 1970.
     pub timestamp_ms: i64,
+}
+
+impl Value for ConsumerGroupMetadataValue {
+    fn read(reader: &mut Reader<'_>, _version: i16) -> Result<Self> {
+        let mut value = Self { epoch: reader.int32("Epoch")?, metadata_hash: 0 };
+        reader.tagged_fields(|reader, tag| {
+            if tag == 0 {
+                value.metadata_hash = reader.int64("MetadataHash")?;
+            }
+            Ok(tag == 0)
+        })?;
+        Ok(value)
+    }
+
+    fn write(&self, writer: &mut Writer, _version: i16) -> Result<()> {
+        writer.int32(self.epoch);
+        writer.tagged_field_0(
+            "MetadataHash",
+            (self.metadata_hash != 0).then_some(self.metadata_hash),
+            |writer, hash| {
+                writer.int64(hash);
+                Ok(())
+            },
+        )
+    }
+}
+
+impl Value for ConsumerGroupPartitionMetadataValue {
+    fn read(reader: &mut Reader<'_>, _version: i16) -> Result<Self> {
+        let value = Self { topics: reader.compact_array("Topics", TopicMetadata::read)? };
+        reader.skip_tagged_fields()?;
+        Ok(value)
+    }
+
+    fn write(&self, writer: &mut Writer, _version: i16) -> Result<()> {
+        writer.compact_array("Topics", &self.topics, TopicMetadata::write)?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl TopicMetadata {
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let topic = Self {
+            topic_id: reader.uuid("TopicId")?,
+            topic_name: reader.compact_string("TopicName")?,
+            num_partitions: reader.int32("NumPartitions")?,
+            partition_metadata: reader.compact_array("PartitionMetadata", PartitionMetadata::read)?,
+        };
+        reader.skip_tagged_fields()?;
+        Ok(topic)
+    }
+
+    fn write(writer: &mut Writer, topic: &Self) -> Result<()> {
+        writer.uuid(topic.topic_id);
+        writer.compact_string("TopicName", &topic.topic_name)?;
+        writer.int32(topic.num_partitions);
+        writer.compact_array("PartitionMetadata", &topic.partition_metadata, PartitionMetadata::write)?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl PartitionMetadata {
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let partition = Self {
+            partition: reader.int32("Partition")?,
+            racks: reader.compact_array("Racks", |reader| reader.compact_string("Racks"))?,
+        };
+        reader.skip_tagged_fields()?;
+        Ok(partition)
+    }
+
+    fn write(writer: &mut Writer, partition: &Self) -> Result<()> {
+        writer.int32(partition.partition);
+        writer.compact_array("Racks", &partition.racks, |writer, rack| writer.compact_string("Racks", rack))?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl Value for ConsumerGroupMemberMetadataValue {
+    fn read(reader: &mut Reader<'_>, _version: i16) -> Result<Self> {
+        let mut value = Self {
+            instance_id: reader.compact_nullable_string("InstanceId")?,
+            rack_id: reader.compact_nullable_string("RackId")?,
+            client_id: reader.compact_string("ClientId")?,
+            client_host: reader.compact_string("ClientHost")?,
+            subscribed_topic_names: reader
+                .compact_array("SubscribedTopicNames", |reader| reader.compact_string("SubscribedTopicNames"))?,
+            subscribed_topic_regex: reader.compact_nullable_string("SubscribedTopicRegex")?,
+            rebalance_timeout_ms: reader.int32("RebalanceTimeoutMs")?,
+            server_assignor: reader.compact_nullable_string("ServerAssignor")?,
+            classic_member_metadata: None,
+        };
+        reader.tagged_fields(|reader, tag| {
+            if tag == 0 {
+                value.classic_member_metadata =
+                    reader.nullable_struct("ClassicMemberMetadata", ClassicMemberMetadata::read)?;
+            }
+            Ok(tag == 0)
+        })?;
+        Ok(value)
+    }
+
+    fn write(&self, writer: &mut Writer, _version: i16) -> Result<()> {
+        writer.compact_nullable_string("InstanceId", self.instance_id.as_deref())?;
+        writer.compact_nullable_string("RackId", self.rack_id.as_deref())?;
+        writer.compact_string("ClientId", &self.client_id)?;
+        writer.compact_string("ClientHost", &self.client_host)?;
+        writer.compact_array("SubscribedTopicNames", &self.subscribed_topic_names, |writer, name| {
+            writer.compact_string("SubscribedTopicNames", name)
+        })?;
+        writer.compact_nullable_string("SubscribedTopicRegex", self.subscribed_topic_regex.as_deref())?;
+        writer.int32(self.rebalance_timeout_ms);
+        writer.compact_nullable_string("ServerAssignor", self.server_assignor.as_deref())?;
+        writer.tagged_field_0("ClassicMemberMetadata", self.classic_member_metadata.as_ref(), |writer, classic| {
+            writer.present();
+            classic.write(writer)
+        })
+    }
+}
+
+impl ClassicMemberMetadata {
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let classic = Self {
+            session_timeout_ms: reader.int32("SessionTimeoutMs")?,
+            supported_protocols: reader.compact_array("SupportedProtocols", ClassicProtocol::read)?,
+        };
+        reader.skip_tagged_fields()?;
+        Ok(classic)
+    }
+
+    fn write(&self, writer: &mut Writer) -> Result<()> {
+        writer.int32(self.session_timeout_ms);
+        writer.compact_array("SupportedProtocols", &self.supported_protocols, ClassicProtocol::write)?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl ClassicProtocol {
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let protocol = Self { name: reader.compact_string("Name")?, metadata: reader.compact_bytes("Metadata")? };
+        reader.skip_tagged_fields()?;
+        Ok(protocol)
+    }
+
+    fn write(writer: &mut Writer, protocol: &Self) -> Result<()> {
+        writer.compact_string("Name", &protocol.name)?;
+        writer.compact_bytes("Metadata", &protocol.metadata)?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl Value for ConsumerGroupTargetAssignmentMetadataValue {
+    fn read(reader: &mut Reader<'_>, _version: i16) -> Result<Self> {
+        let mut value = Self { assignment_epoch: reader.int32("AssignmentEpoch")?, assignment_timestamp_ms: 0 };
+        reader.tagged_fields(|reader, tag| {
+            if tag == 0 {
+                value.assignment_timestamp_ms = reader.int64("AssignmentTimestamp")?;
+            }
+            Ok(tag == 0)
+        })?;
+        Ok(value)
+    }
+
+    fn write(&self, writer: &mut Writer, _version: i16) -> Result<()> {
+        writer.int32(self.assignment_epoch);
+        let timestamp_ms = (self.assignment_timestamp_ms != 0).then_some(self.assignment_timestamp_ms);
+        writer.tagged_field_0("AssignmentTimestamp", timestamp_ms, |writer, timestamp_ms| {
+            writer.int64(timestamp_ms);
+            Ok(())
+        })
+    }
+}
+
+impl Value for ConsumerGroupTargetAssignmentMemberValue {
+    fn read(reader: &mut Reader<'_>, _version: i16) -> Result<Self> {
+        let value = Self { topic_partitions: reader.compact_array("TopicPartitions", TargetTopicPartitions::read)? };
+        reader.skip_tagged_fields()?;
+        Ok(value)
+    }
+
+    fn write(&self, writer: &mut Writer, _version: i16) -> Result<()> {
+        writer.compact_array("TopicPartitions", &self.topic_partitions, TargetTopicPartitions::write)?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl TargetTopicPartitions {
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let entry = Self {
+            topic_id: reader.uuid("TopicId")?,
+            partitions: reader.compact_array("Partitions", |reader| reader.int32("Partitions"))?,
+        };
+        reader.skip_tagged_fields()?;
+        Ok(entry)
+    }
+
+    fn write(writer: &mut Writer, entry: &Self) -> Result<()> {
+        writer.uuid(entry.topic_id);
+        writer.compact_int32_array("Partitions", &entry.partitions)?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl Value for ConsumerGroupRegularExpressionValue {
+    fn read(reader: &mut Reader<'_>, _version: i16) -> Result<Self> {
+        let value = Self {
+            topics: reader.compact_array("Topics", |reader| reader.compact_string("Topics"))?,
+            version: reader.int64("Version")?,
+            timestamp_ms: reader.int64("Timestamp")?,
+        };
+        reader.skip_tagged_fields()?;
+        Ok(value)
+    }
+
+    fn write(&self, writer: &mut Writer, _version: i16) -> Result<()> {
+        writer.compact_array("Topics", &self.topics, |writer, topic| writer.compact_string("Topics", topic))?;
+        writer.int64(self.version);
+        writer.int64(self.timestamp_ms);
+        writer.no_tagged_fields();
+        Ok(())
+    }
 }

@@ -1,7 +1,8 @@
 //! What a member has and at which epochs: kind 8 of `__consumer_offsets`, the record that KIP-1251 extended
 //! (docs/fencing.md 3.7, 3.8 and 4.1).
 
-use super::Uuid;
+use super::wire::{Reader, Writer};
+use super::{Result, Uuid, Value};
 
 /// The current assignment of one member.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -28,4 +29,67 @@ pub struct CurrentTopicPartitions {
     /// One epoch a partition, in their order; `None` where the writer had none (before Kafka 4.3). This is what the
     /// record says and may be of another length: the default for such a list is the loader's (docs/fencing.md 3.7).
     pub assignment_epochs: Option<Vec<i32>>,
+}
+
+impl ConsumerGroupCurrentMemberAssignmentValue {
+    pub(super) fn forget_assignment_epochs(&mut self) {
+        for entry in self.assigned_partitions.iter_mut().chain(&mut self.partitions_pending_revocation) {
+            entry.assignment_epochs = None;
+        }
+    }
+}
+
+impl Value for ConsumerGroupCurrentMemberAssignmentValue {
+    fn read(reader: &mut Reader<'_>, _version: i16) -> Result<Self> {
+        let value = Self {
+            member_epoch: reader.int32("MemberEpoch")?,
+            previous_member_epoch: reader.int32("PreviousMemberEpoch")?,
+            state: reader.int8("State")?,
+            assigned_partitions: reader.compact_array("AssignedPartitions", CurrentTopicPartitions::read)?,
+            partitions_pending_revocation: reader
+                .compact_array("PartitionsPendingRevocation", CurrentTopicPartitions::read)?,
+        };
+        reader.skip_tagged_fields()?;
+        Ok(value)
+    }
+
+    fn write(&self, writer: &mut Writer, _version: i16) -> Result<()> {
+        writer.int32(self.member_epoch);
+        writer.int32(self.previous_member_epoch);
+        writer.int8(self.state);
+        writer.compact_array("AssignedPartitions", &self.assigned_partitions, CurrentTopicPartitions::write)?;
+        writer.compact_array(
+            "PartitionsPendingRevocation",
+            &self.partitions_pending_revocation,
+            CurrentTopicPartitions::write,
+        )?;
+        writer.no_tagged_fields();
+        Ok(())
+    }
+}
+
+impl CurrentTopicPartitions {
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let mut entry = Self {
+            topic_id: reader.uuid("TopicId")?,
+            partitions: reader.compact_array("Partitions", |reader| reader.int32("Partitions"))?,
+            assignment_epochs: None,
+        };
+        reader.tagged_fields(|reader, tag| {
+            if tag == 0 {
+                entry.assignment_epochs =
+                    reader.compact_nullable_array("AssignmentEpochs", |reader| reader.int32("AssignmentEpochs"))?;
+            }
+            Ok(tag == 0)
+        })?;
+        Ok(entry)
+    }
+
+    fn write(writer: &mut Writer, entry: &Self) -> Result<()> {
+        writer.uuid(entry.topic_id);
+        writer.compact_int32_array("Partitions", &entry.partitions)?;
+        writer.tagged_field_0("AssignmentEpochs", entry.assignment_epochs.as_deref(), |writer, epochs| {
+            writer.compact_int32_array("AssignmentEpochs", epochs)
+        })
+    }
 }
