@@ -7,8 +7,11 @@
 //!
 //! ```text
 //! offset_commit               kinds 0 and 1, the only value with several versions
-//! consumer_group              kinds 3, 4, 5, 6, 7, 16
+//! consumer_group              kinds 3 and 4
+//! member_metadata             kind 5
+//! target_assignment           kinds 6 and 7
 //! current_member_assignment   kind 8, whose tagged AssignmentEpochs are what KIP-1251 added
+//! regular_expression          kind 16
 //! wire                        Kafka's primitive types: strings, arrays, unsigned varints, tagged fields
 //! uuid                        ids of topics
 //! error                       what can be wrong with bytes, and where
@@ -19,18 +22,24 @@
 mod consumer_group;
 mod current_member_assignment;
 mod error;
+mod member_metadata;
 mod offset_commit;
+mod regular_expression;
+mod target_assignment;
 mod uuid;
 mod wire;
 
 pub use consumer_group::{
-    ClassicMemberMetadata, ClassicProtocol, ConsumerGroupMemberMetadataValue, ConsumerGroupMetadataValue,
-    ConsumerGroupPartitionMetadataValue, ConsumerGroupRegularExpressionValue, ConsumerGroupTargetAssignmentMemberValue,
-    ConsumerGroupTargetAssignmentMetadataValue, PartitionMetadata, TargetTopicPartitions, TopicMetadata,
+    ConsumerGroupMetadataValue, ConsumerGroupPartitionMetadataValue, PartitionMetadata, TopicMetadata,
 };
 pub use current_member_assignment::{ConsumerGroupCurrentMemberAssignmentValue, CurrentTopicPartitions};
 pub use error::{Fault, Part, RecordError};
+pub use member_metadata::{ClassicMemberMetadata, ClassicProtocol, ConsumerGroupMemberMetadataValue};
 pub use offset_commit::{OffsetCommitKey, OffsetCommitValue};
+pub use regular_expression::{ConsumerGroupRegularExpressionValue, RegularExpressionKey};
+pub use target_assignment::{
+    ConsumerGroupTargetAssignmentMemberValue, ConsumerGroupTargetAssignmentMetadataValue, TargetTopicPartitions,
+};
 pub use uuid::Uuid;
 
 use wire::{Reader, Writer};
@@ -56,15 +65,6 @@ pub struct MemberKey {
     pub group_id: String,
     /// The member id.
     pub member_id: String,
-}
-
-/// The key of a resolved regular expression: group id, the expression as the member sent it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RegularExpressionKey {
-    /// The group id.
-    pub group_id: String,
-    /// The expression, RE2 syntax.
-    pub regular_expression: String,
 }
 
 /// One record of `__consumer_offsets`; a `value` of `None` is a tombstone.
@@ -318,17 +318,6 @@ impl MemberKey {
     fn write(&self, writer: &mut Writer) -> Result<()> {
         writer.string("GroupId", &self.group_id)?;
         writer.string("MemberId", &self.member_id)
-    }
-}
-
-impl RegularExpressionKey {
-    fn read(reader: &mut Reader<'_>) -> Result<Self> {
-        Ok(Self { group_id: reader.string("GroupId")?, regular_expression: reader.string("RegularExpression")? })
-    }
-
-    fn write(&self, writer: &mut Writer) -> Result<()> {
-        writer.string("GroupId", &self.group_id)?;
-        writer.string("RegularExpression", &self.regular_expression)
     }
 }
 
