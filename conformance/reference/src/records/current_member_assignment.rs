@@ -20,21 +20,31 @@ pub struct ConsumerGroupCurrentMemberAssignmentValue {
 }
 
 /// Partitions of one topic, and the epoch at which each was given.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CurrentTopicPartitions {
     /// The topic's id.
     pub topic_id: Uuid,
     /// The partitions.
     pub partitions: Vec<i32>,
-    /// One epoch a partition, in their order; `None` where the writer had none (before Kafka 4.3). This is what the
-    /// record says and may be of another length: the default for such a list is the loader's (docs/fencing.md 3.7).
+    /// One epoch a partition, in their order.
+    ///
+    /// This is what the record says, of any length: the default for a list that does not fit `partitions` is the
+    /// loader's (docs/fencing.md 3.7). Kafka's default of this field is the *empty* list, not null: empty is not
+    /// written, and is what a record reads as that has no such field (before Kafka 4.3). `None` is written as null,
+    /// which no coordinator does. So a loader has one question: is there a list, and has it the length of `partitions`?
     pub assignment_epochs: Option<Vec<i32>>,
+}
+
+impl Default for CurrentTopicPartitions {
+    fn default() -> Self {
+        Self { topic_id: Uuid::ZERO, partitions: Vec::new(), assignment_epochs: Some(Vec::new()) }
+    }
 }
 
 impl ConsumerGroupCurrentMemberAssignmentValue {
     pub(super) fn forget_assignment_epochs(&mut self) {
         for entry in self.assigned_partitions.iter_mut().chain(&mut self.partitions_pending_revocation) {
-            entry.assignment_epochs = None;
+            entry.assignment_epochs = Some(Vec::new());
         }
     }
 }
@@ -73,7 +83,7 @@ impl CurrentTopicPartitions {
         let mut entry = Self {
             topic_id: reader.uuid("TopicId")?,
             partitions: reader.compact_array("Partitions", |reader| reader.int32("Partitions"))?,
-            assignment_epochs: None,
+            ..Self::default()
         };
         reader.tagged_fields(|reader, tag| {
             if tag == 0 {
@@ -88,8 +98,9 @@ impl CurrentTopicPartitions {
     fn write(writer: &mut Writer, entry: &Self) -> Result<()> {
         writer.uuid(entry.topic_id);
         writer.compact_int32_array("Partitions", &entry.partitions)?;
-        writer.tagged_field_0("AssignmentEpochs", entry.assignment_epochs.as_deref(), |writer, epochs| {
-            writer.compact_int32_array("AssignmentEpochs", epochs)
+        let epochs = entry.assignment_epochs.as_deref();
+        writer.tagged_field_0("AssignmentEpochs", (epochs != Some(&[])).then_some(epochs), |writer, epochs| {
+            writer.compact_nullable_int32_array("AssignmentEpochs", epochs)
         })
     }
 }

@@ -103,11 +103,11 @@ pub enum Fault {
     /// An unsigned varint of more than 32 bits.
     #[error("the varint has more than 32 bits")]
     VarintTooLong,
-    /// A structure marked as neither null (-1) nor there (1).
+    /// A structure marked as neither null (0) nor there (1).
     #[error("{marker} marks neither null nor a structure")]
     NoMarker {
-        /// The byte.
-        marker: i8,
+        /// The number.
+        marker: u32,
     },
     /// A tag that does not follow in order on the one before; also when it stands twice. Kafka writes them in order.
     #[error("tag {tag} is out of order")]

@@ -16,13 +16,16 @@ pub struct ConsumerGroupMemberMetadataValue {
     pub client_host: String,
     /// The names of the topics it subscribes to.
     pub subscribed_topic_names: Vec<String>,
-    /// The regular expression it subscribes to.
+    /// The regular expression it subscribes to. Kafka 4.4.0 writes the empty one for a member that gave none.
     pub subscribed_topic_regex: Option<String>,
     /// How long it may take to give up partitions, in milliseconds; -1 when not known.
     pub rebalance_timeout_ms: i32,
     /// The assignor that it prefers.
     pub server_assignor: Option<String>,
     /// Set for a member that speaks the classic protocol (docs/fencing.md 2.11). Tagged.
+    ///
+    /// Kafka's default of this field is not null but a structure of defaults: that one is not written, and is what a
+    /// record without the field reads as. `None` is written, as null, into the record of every other member.
     pub classic_member_metadata: Option<ClassicMemberMetadata>,
 }
 
@@ -56,7 +59,7 @@ impl Value for ConsumerGroupMemberMetadataValue {
             subscribed_topic_regex: reader.compact_nullable_string("SubscribedTopicRegex")?,
             rebalance_timeout_ms: reader.int32("RebalanceTimeoutMs")?,
             server_assignor: reader.compact_nullable_string("ServerAssignor")?,
-            classic_member_metadata: None,
+            classic_member_metadata: Some(ClassicMemberMetadata::default()),
         };
         reader.tagged_fields(|reader, tag| {
             if tag == 0 {
@@ -79,9 +82,10 @@ impl Value for ConsumerGroupMemberMetadataValue {
         writer.compact_nullable_string("SubscribedTopicRegex", self.subscribed_topic_regex.as_deref())?;
         writer.int32(self.rebalance_timeout_ms);
         writer.compact_nullable_string("ServerAssignor", self.server_assignor.as_deref())?;
-        writer.tagged_field_0("ClassicMemberMetadata", self.classic_member_metadata.as_ref(), |writer, classic| {
-            writer.present();
-            classic.write(writer)
+        let classic = self.classic_member_metadata.as_ref();
+        let written = (classic != Some(&ClassicMemberMetadata::default())).then_some(classic);
+        writer.tagged_field_0("ClassicMemberMetadata", written, |writer, classic| {
+            writer.nullable_struct(classic, ClassicMemberMetadata::write)
         })
     }
 }
@@ -96,9 +100,9 @@ impl ClassicMemberMetadata {
         Ok(classic)
     }
 
-    fn write(&self, writer: &mut Writer) -> Result<()> {
-        writer.int32(self.session_timeout_ms);
-        writer.compact_array("SupportedProtocols", &self.supported_protocols, ClassicProtocol::write)?;
+    fn write(writer: &mut Writer, classic: &Self) -> Result<()> {
+        writer.int32(classic.session_timeout_ms);
+        writer.compact_array("SupportedProtocols", &classic.supported_protocols, ClassicProtocol::write)?;
         writer.no_tagged_fields();
         Ok(())
     }

@@ -127,16 +127,16 @@ impl<'a> Reader<'a> {
         self.compact_length(field)?.map(|count| (0..count).map(|_| element(self)).collect()).transpose()
     }
 
-    /// A structure that may be null, as it stands in a tagged field: a byte that says which, then its fields.
+    /// A structure that may be null, as it stands in a tagged field: 0 for null, or 1 and its fields.
     ///
-    /// Kafka takes any other byte for one of the two (by its sign); it writes none.
+    /// Kafka takes any positive number for 1, and a negative one for 0; it writes none of them.
     pub(in crate::records) fn nullable_struct<T>(
         &mut self,
         field: &'static str,
         fields: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<Option<T>> {
-        match self.int8(field)? {
-            -1 => Ok(None),
+        match self.unsigned_varint(field)? {
+            0 => Ok(None),
             1 => fields(self).map(Some),
             marker => self.malformed(field, Fault::NoMarker { marker }),
         }

@@ -102,13 +102,27 @@ impl Writer {
         })
     }
 
+    pub(in crate::records) fn compact_nullable_int32_array(
+        &mut self,
+        field: &'static str,
+        values: Option<&[i32]>,
+    ) -> Result<()> {
+        match values {
+            None => {
+                self.null();
+                Ok(())
+            }
+            Some(values) => self.compact_int32_array(field, values),
+        }
+    }
+
     /// The end of a flexible structure that has no tagged field to write.
     pub(in crate::records) fn no_tagged_fields(&mut self) {
         self.unsigned_varint(0);
     }
 
     /// The end of a flexible structure with the tagged field 0 (no schema here has another), or without it where
-    /// `value` is `None`.
+    /// `value` is `None`: where the field has its default.
     pub(in crate::records) fn tagged_field_0<T>(
         &mut self,
         field: &'static str,
@@ -128,10 +142,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Before the fields of a structure that could be null and is not; null ones are not written here, as they are the
-    /// default of a tagged field.
-    pub(in crate::records) fn present(&mut self) {
-        self.int8(1);
+    /// A structure that may be null, as it stands in a tagged field: 0 for null, or 1 and its fields.
+    pub(in crate::records) fn nullable_struct<T>(
+        &mut self,
+        value: Option<T>,
+        fields: impl FnOnce(&mut Self, T) -> Result<()>,
+    ) -> Result<()> {
+        let Some(value) = value else {
+            self.null();
+            return Ok(());
+        };
+        self.unsigned_varint(1);
+        fields(self, value)
     }
 
     fn null(&mut self) {
