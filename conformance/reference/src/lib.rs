@@ -32,27 +32,46 @@
 //! releases is a value in [`Rules`]; what a fix undoes is a [`Mutation`].
 
 pub mod assignor;
+mod classic;
 pub mod commit_check;
 mod coordinator;
 pub mod describe;
+mod draft;
+mod durability;
 pub mod epoch_check;
 mod error;
+mod expiry;
+mod group;
+mod heartbeat;
+mod leave;
 pub mod log;
+mod membership;
 mod mutation;
 mod names;
+mod offset_commit;
+mod offset_fetch;
+mod offsets;
+mod partition_epochs;
 pub mod reconciliation;
 pub mod records;
+mod replay;
 pub mod request;
 mod rules;
+mod state;
+mod static_member;
+mod target;
 pub mod timers;
 mod topics;
+mod validation;
 
 pub use coordinator::{
     Activity, Config, Coordinator, Output, Replication, Reply, ScriptedTarget, Survives, Ticket, UnknownTopic,
 };
+pub use durability::LoadError;
 pub use error::ErrorCode;
 pub use mutation::Mutation;
 pub use names::{Epoch, GroupId, InstanceId, MemberId, ProducerEpoch, ProducerId, TopicName, TopicPartition};
+pub use replay::ReplayError;
 pub use request::{Answer, Request, Response};
 pub use rules::{
     CommitCheck, EmptyGroup, EpochZero, InstanceMapping, OwnPending, PreferredAssignor, ReplayChecks, Rules, TxnErrors,

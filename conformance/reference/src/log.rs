@@ -97,14 +97,13 @@ impl Log {
         self.producers.get(&producer_id).copied()
     }
 
-    /// The log as a coordinator of `reader`'s version reads it from bytes that one of `writer`'s version wrote: every record is
-    /// encoded and decoded.
-    pub fn through_bytes(&self, writer: RecordFormat, reader: RecordFormat) -> Result<Self, RecordError> {
+    /// The log as it is read back from its bytes: every record is encoded and decoded.
+    pub fn through_bytes(&self, format: RecordFormat) -> Result<Self, RecordError> {
         let mut read = self.clone();
         for (_, entry) in &mut read.entries {
             if let Entry::Record { record, .. } = entry {
-                let bytes = record.encode(writer)?;
-                *record = Record::decode(&bytes.key, bytes.value.as_deref())?.known_to(reader);
+                let bytes = record.encode(format)?;
+                *record = Record::decode(&bytes.key, bytes.value.as_deref())?;
             }
         }
         Ok(read)

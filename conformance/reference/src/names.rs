@@ -2,14 +2,15 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::records::Uuid;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-        pub struct $name(pub String);
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The id as text.
@@ -25,9 +26,15 @@ macro_rules! id {
             }
         }
 
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
-                Self(text.to_owned())
+                Self(text.into())
             }
         }
 

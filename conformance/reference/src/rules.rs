@@ -232,6 +232,11 @@ impl Rules {
         Self { mutation: Some(mutation), ..self }
     }
 
+    /// Whether a changed instance id leaves no mapping behind (KAFKA-20747).
+    pub(crate) fn removes_old_instance_mapping(&self) -> bool {
+        self.instance_mapping == InstanceMapping::OldRemoved && !self.slips(Mutation::StaleInstanceMappingKept)
+    }
+
     /// Whether the coordinator makes this slip.
     pub(crate) fn slips(&self, mutation: Mutation) -> bool {
         self.mutation == Some(mutation)
