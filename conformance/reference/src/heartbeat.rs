@@ -57,10 +57,7 @@ fn assignment_differs(format: RecordFormat, before: &CurrentAssignment, after: &
 
 /// Row 1: the stored member, overwritten by what the request has. It speaks the consumer protocol from here on.
 fn overlay(draft: &Draft<'_>, request: &HeartbeatRequest, member_id: &MemberId) -> ConsumerGroupMemberMetadataValue {
-    let mut metadata = draft.member(member_id).map_or_else(
-        || ConsumerGroupMemberMetadataValue { rebalance_timeout_ms: -1, ..Default::default() },
-        crate::group::Member::metadata_or_default,
-    );
+    let mut metadata = draft.member(member_id).map_or_else(new_member, crate::group::Member::metadata_or_default);
     if let Some(instance_id) = &request.instance_id {
         metadata.instance_id = Some(instance_id.as_str().to_owned());
     }
@@ -81,6 +78,15 @@ fn overlay(draft: &Draft<'_>, request: &HeartbeatRequest, member_id: &MemberId) 
     }
     metadata.classic_member_metadata = None;
     metadata
+}
+
+/// What a member starts from. Kafka writes an empty expression for a member that has none.
+fn new_member() -> ConsumerGroupMemberMetadataValue {
+    ConsumerGroupMemberMetadataValue {
+        rebalance_timeout_ms: -1,
+        subscribed_topic_regex: Some(String::new()),
+        ..Default::default()
+    }
 }
 
 /// Rows 2 to 6: writes what changed, bumps the group epoch, computes the target, reconciles the member, starts its timers.
