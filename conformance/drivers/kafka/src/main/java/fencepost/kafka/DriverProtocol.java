@@ -1,0 +1,102 @@
+package fencepost.kafka;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.Map;
+
+/**
+ * The envelope of the driver protocol: hello, reset, step, bye.
+ *
+ * <p>Each answer to reset and step echoes the trace (and the step) and is one of {@code ok}, {@code error},
+ * {@code skipped} and {@code broken}. What an operation means is {@link FencingTrace}'s matter; here nothing knows
+ * about groups.
+ */
+final class DriverProtocol {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int STACK_FRAMES_IN_A_REPORT = 6;
+
+    private FencingTrace trace;
+    private String traceId;
+
+    /** The line to answer with; null after {@code bye}. */
+    String answer(String line) {
+        ObjectNode answer = JSON.createObjectNode();
+        try {
+            JsonNode request = JSON.readTree(line);
+            String command = request.path("cmd").asText();
+            switch (command) {
+                case "hello" -> answer.set("hello", Hello.say());
+                case "reset" -> reset(request, answer);
+                case "step" -> step(request, answer);
+                case "bye" -> {
+                    return null;
+                }
+                default -> answer.put("broken", "unknown command `" + command + "`; there are hello, reset, step, bye");
+            }
+        } catch (JsonProcessingException problem) {
+            answer.put("broken", "not a line of JSON: " + problem.getOriginalMessage());
+        }
+        return answer.toString();
+    }
+
+    private void reset(JsonNode request, ObjectNode answer) {
+        traceId = request.path("trace").asText();
+        trace = null;
+        answer.put("trace", traceId);
+        try {
+            trace = new FencingTrace(request.path("configure"));
+            answer.putObject("ok");
+        } catch (Skipped reason) {
+            answer.put("skipped", reason.getMessage());
+        } catch (RuntimeException problem) {
+            answer.put("broken", describe(problem));
+        }
+    }
+
+    private void step(JsonNode request, ObjectNode answer) {
+        answer.set("trace", request.path("trace"));
+        answer.set("at", request.path("at"));
+        if (trace == null || !request.path("trace").asText().equals(traceId)) {
+            answer.put("broken", "a step of a trace that was not reset");
+            return;
+        }
+        if (request.has("call")) {
+            answer.put("skipped", "this driver has no function calls");
+            return;
+        }
+        try {
+            Outcome outcome = request.has("do") ? trace.step(request.get("do")) : Outcome.NOTHING;
+            // Observed before anything is put into the answer, so that a failure leaves it either whole or broken.
+            ObjectNode state = request.path("observe").asBoolean() ? trace.observe() : null;
+            ObjectNode body = outcome.error() == null ? answer.putObject("ok") : answer.put("error", outcome.error());
+            if (outcome.answer() != null) {
+                body.set("answer", outcome.answer());
+            }
+            if (!outcome.completes().isEmpty()) {
+                ObjectNode completes = body.putObject("completes");
+                for (Map.Entry<String, Reply> completion : outcome.completes().entrySet()) {
+                    completes.set(completion.getKey(), completion.getValue().asCompletion());
+                }
+            }
+            if (state != null) {
+                body.set("state", state);
+            }
+        } catch (Skipped reason) {
+            answer.put("skipped", reason.getMessage());
+        } catch (RuntimeException problem) {
+            answer.put("broken", describe(problem));
+        }
+    }
+
+    /** The problem with the few frames of its stack that tell Kafka's fault from the driver's. */
+    private static String describe(RuntimeException problem) {
+        StringWriter text = new StringWriter();
+        problem.printStackTrace(new PrintWriter(text));
+        return text.toString().lines().limit(STACK_FRAMES_IN_A_REPORT).map(String::strip).reduce((a, b) -> a + " | " + b)
+            .orElse(problem.toString());
+    }
+}

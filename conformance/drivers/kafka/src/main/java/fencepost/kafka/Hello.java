@@ -1,0 +1,44 @@
+package fencepost.kafka;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+
+/** What this driver says of itself: the release, what can be seen of it, and the first epoch, which is measured. */
+final class Hello {
+    private static final int PROTOCOL_VERSION = 0;
+
+    private Hello() {
+    }
+
+    static ObjectNode say() {
+        ObjectNode hello = JsonNodeFactory.instance.objectNode();
+        hello.put("protocol_version", PROTOCOL_VERSION);
+        hello.put("name", "Apache Kafka");
+        hello.put("version", KafkaRelease.version());
+        hello.set("protocols", Answers.array(List.of("fencing")));
+        hello.putArray("variants");
+        // A state is compared whole, and before 4.3 it has no assignment epochs.
+        hello.set("kinds", Answers.array(KafkaRelease.hasAssignmentEpochs() ? List.of("wire", "state") : List.of("wire")));
+        var features = hello.putArray("features");
+        List.of("targets", "timers", "lagging_high_watermark", "static_members", "transactions",
+            "leader_epochs", "topics_change", "max_size").forEach(features::add);
+        if (KafkaRelease.hasAssignmentInterval()) {
+            features.add("assignment_interval");
+        }
+        if (KafkaRelease.hasAssignmentEpochs()) {
+            features.add("assignment_epochs");
+        }
+        hello.put("first_epoch", firstEpoch());
+        return hello;
+    }
+
+    /** The epoch that the first member of a new group gets. */
+    static int firstEpoch() {
+        JsonNodeFactory json = JsonNodeFactory.instance;
+        FencingTrace trace = new FencingTrace(json.objectNode().set("topics", json.objectNode().put("t", 1)));
+        ObjectNode join = json.objectNode().put("member", "a").put("epoch", 0);
+        join.putArray("owned");
+        return trace.step(json.objectNode().set("heartbeat", join)).answer().path("epoch").asInt();
+    }
+}

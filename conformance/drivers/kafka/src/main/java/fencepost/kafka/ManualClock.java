@@ -1,0 +1,38 @@
+package fencepost.kafka;
+
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.kafka.common.utils.Time;
+
+/**
+ * A clock that stands still until it is told to move on.
+ *
+ * <p>It does not start at 0, which Kafka takes for "no assignment was computed yet".
+ */
+final class ManualClock implements Time {
+    private long nowMs = 1_000_000L;
+
+    void advance(long byMs) {
+        nowMs += byMs;
+    }
+
+    @Override
+    public long milliseconds() {
+        return nowMs;
+    }
+
+    @Override
+    public long nanoseconds() {
+        return TimeUnit.MILLISECONDS.toNanos(nowMs);
+    }
+
+    @Override
+    public void sleep(long ms) {
+        advance(ms);
+    }
+
+    /** Nothing in the shard waits. */
+    public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMs) {
+        throw new UnsupportedOperationException("nothing waits on this clock");
+    }
+}
