@@ -1,14 +1,14 @@
 package fencepost.kafka;
 
+import com.yammer.metrics.core.MetricsRegistry;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Supplier;
-import com.yammer.metrics.core.MetricsRegistry;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.Errors;
@@ -72,9 +72,9 @@ final class Coordinator {
         return highWatermark;
     }
 
-    /** Whether something written waits for the high watermark. */
-    boolean lags() {
-        return highWatermark < log.endOffset();
+    /** The end of what was written. */
+    long endOffset() {
+        return log.endOffset();
     }
 
     /**
@@ -86,10 +86,12 @@ final class Coordinator {
      * @return the reply, null where it has to wait
      */
     <T> Reply write(
-        String name, long producerId, Supplier<? extends CoordinatorResult<?, CoordinatorRecord>> operation,
-        java.util.function.Function<Object, Reply> reply
+        String name,
+        long producerId,
+        Supplier<CoordinatorResult<T, CoordinatorRecord>> operation,
+        Function<T, Reply> reply
     ) {
-        CoordinatorResult<?, CoordinatorRecord> result;
+        CoordinatorResult<T, CoordinatorRecord> result;
         try {
             result = operation.get();
         } catch (RuntimeException refusal) {
@@ -126,6 +128,11 @@ final class Coordinator {
 
     void metadataChanged(ClusterMetadata.Change change) {
         KafkaRelease.onMetadataUpdate(shard, change);
+    }
+
+    /** What the broker tells its coordinators about deleted topics; their committed offsets go. */
+    void topicsDeleted(Map<String, ClusterMetadata.Topic> topics) {
+        writeUnasked(KafkaRelease.topicsDeleted(shard, topics));
     }
 
     /**
@@ -196,18 +203,16 @@ final class Coordinator {
 
     private Reply settle(String name, CoordinatorResult<?, ?> result, Supplier<Reply> reply) {
         snapshots.idempotentCreateSnapshot(log.endOffset());
-        if (held && lags()) {
+        if (held && highWatermark < log.endOffset()) {
             if (name != null && waiting.stream().anyMatch(request -> name.equals(request.name()))) {
                 throw new IllegalStateException("a request `" + name + "` waits already");
             }
             waiting.add(new Waiting(name, log.endOffset(), result, reply));
             return null;
         }
-        Map<String, Reply> mine = new HashMap<>();
-        String key = "";
-        waiting.add(new Waiting(key, log.endOffset(), result, reply));
-        mine.putAll(commit(log.endOffset()));
-        return mine.get(key);
+        // Nothing else waits here, so the one reply is this request's.
+        waiting.add(new Waiting("", log.endOffset(), result, reply));
+        return commit(log.endOffset()).get("");
     }
 
     private Map<String, Reply> commit(long offset) {

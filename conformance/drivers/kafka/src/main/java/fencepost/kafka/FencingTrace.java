@@ -8,12 +8,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.message.ConsumerGroupHeartbeatResponseData;
-import org.apache.kafka.common.message.OffsetCommitResponseData;
-import org.apache.kafka.common.message.TxnOffsetCommitResponseData;
+import org.apache.kafka.common.message.JoinGroupResponseData;
+import org.apache.kafka.common.message.SyncGroupResponseData;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.requests.TransactionResult;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorResult;
 
 /**
  * One trace of the protocol {@code fencing} on one coordinator: what each operation does.
@@ -26,21 +27,20 @@ final class FencingTrace {
     private final ManualClock clock = new ManualClock();
     private final ClusterMetadata cluster;
     private final Requests requests;
+    private final ClassicRequests classicRequests;
     private final Answers answers;
     private final Observation observation;
     private final Coordinator coordinator;
     private final int assignmentIntervalMs;
     private final List<String> producers = new ArrayList<>();
-    /** What the assignor answers. */
-    private Map<String, Map<Uuid, Set<Integer>>> script = Map.of();
-    /** Whether no heartbeat took note of the last target yet. */
-    private boolean targetPending;
+    private final ScriptedTarget target = new ScriptedTarget();
 
     FencingTrace(JsonNode configure) {
         Map<String, Integer> topics = topics(configure.path("topics"));
         assignmentIntervalMs = configure.path("assignment_interval_ms").asInt(0);
         cluster = new ClusterMetadata(topics);
         requests = new Requests(cluster, List.copyOf(topics.keySet()));
+        classicRequests = new ClassicRequests(List.copyOf(topics.keySet()));
         answers = new Answers(cluster);
         observation = new Observation(cluster);
         boolean held = configure.path("replication").asText().equals("held");
@@ -60,7 +60,7 @@ final class FencingTrace {
     }
 
     ObjectNode observe() {
-        return observation.of(coordinator.shard(), id -> id, this::producerName);
+        return observation.of(coordinator.shard(), this::producerName);
     }
 
     /**
@@ -69,9 +69,15 @@ final class FencingTrace {
      * @throws Skipped where this driver, or this release of Kafka, has no such thing
      */
     Outcome step(JsonNode operation) {
+        if (operation.size() != 1 || !operation.isObject()) {
+            throw new IllegalArgumentException("an operation is a map of one entry");
+        }
         Map.Entry<String, JsonNode> only = operation.fields().next();
         JsonNode body = only.getValue();
-        ScriptedAssignor.setScript(script);
+        if (!body.isObject()) {
+            throw new IllegalArgumentException("`" + only.getKey() + "` has no fields");
+        }
+        ScriptedAssignor.setScript(target.partitions());
         return switch (only.getKey()) {
             case "target" -> target(body);
             case "topics" -> changeTopics(body);
@@ -81,6 +87,9 @@ final class FencingTrace {
             case "txn_commit" -> now(txnCommit(body));
             case "end_transaction" -> now(endTransaction(body));
             case "fetch" -> now(fetch(body));
+            case "join_group" -> now(joinGroup(body));
+            case "sync_group" -> now(syncGroup(body));
+            case "classic_heartbeat" -> now(classicHeartbeat(body));
             case "expire" -> expire(body);
             case "replicate" -> new Outcome(null, coordinator.replicate(Requests.word(body, "through")));
             case "fail_over" -> failOver(body);
@@ -93,62 +102,53 @@ final class FencingTrace {
     }
 
     private Outcome target(JsonNode body) {
-        Map<String, Map<Uuid, Set<Integer>>> next = new HashMap<>();
-        body.fields().forEachRemaining(member -> next.put(member.getKey(), requests.assignment(member.getValue())));
-        script = next;
-        targetPending = true;
+        Map<String, Map<Uuid, Set<Integer>>> partitions = new HashMap<>();
+        body.fields().forEachRemaining(member ->
+            partitions.put(member.getKey(), requests.assignment(member.getValue())));
+        target.set(partitions);
         coordinator.metadataChanged(cluster.moveToAnotherRack());
         return Outcome.NOTHING;
     }
 
     private Outcome changeTopics(JsonNode body) {
+        Map<String, ClusterMetadata.Topic> before = new TreeMap<>(cluster.topics());
         coordinator.metadataChanged(cluster.replaceTopics(topics(body)));
+        before.keySet().removeAll(cluster.topics().keySet());
+        if (!before.isEmpty()) {
+            coordinator.topicsDeleted(before);
+        }
         return Outcome.NOTHING;
     }
 
     private Reply heartbeat(JsonNode body) {
         var context = Requests.context(ApiKeys.CONSUMER_GROUP_HEARTBEAT, body);
-        var request = requests.heartbeat(body);
-        Reply reply = coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
-            () -> {
-                var result = coordinator.shard().consumerGroupHeartbeat(context, request);
-                targetPending = false;
-                return result;
-            },
-            response -> answers.heartbeat((ConsumerGroupHeartbeatResponseData) heartbeatResponse(response)));
-        return reply;
+        var request = requests.heartbeat(body, memberId(body));
+        return noted(coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
+            () -> coordinator.shard().consumerGroupHeartbeat(context, request), answers::heartbeat));
     }
 
     private Reply leave(JsonNode body) {
         var context = Requests.context(ApiKeys.CONSUMER_GROUP_HEARTBEAT, body);
-        var request = requests.leave(body);
+        var request = requests.leave(body, memberId(body));
         Reply reply = coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
-            () -> coordinator.shard().consumerGroupHeartbeat(context, request),
-            response -> answers.leave((ConsumerGroupHeartbeatResponseData) heartbeatResponse(response)));
+            () -> coordinator.shard().consumerGroupHeartbeat(context, request), answers::leave);
         keepTargetPending();
         return reply;
     }
 
-    /** A release may answer a heartbeat with something around the response; none of 4.1 to 4.4 does. */
-    private static Object heartbeatResponse(Object response) {
-        return response;
-    }
-
     private Reply commit(JsonNode body) {
         var context = Requests.context(ApiKeys.OFFSET_COMMIT, body);
-        var request = requests.commit(body, body.path("member").asText());
+        var request = requests.commit(body, memberId(body));
         return coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
-            () -> coordinator.shard().commitOffset(context, request),
-            response -> answers.commit((OffsetCommitResponseData) response));
+            () -> coordinator.shard().commitOffset(context, request), answers::commit);
     }
 
     private Reply txnCommit(JsonNode body) {
         long producer = producerId(body);
         var context = Requests.context(ApiKeys.TXN_OFFSET_COMMIT, body);
-        var request = requests.txnCommit(body, body.path("member").asText(), producer);
+        var request = requests.txnCommit(body, memberId(body), producer);
         return coordinator.write(name(body), producer,
-            () -> coordinator.shard().commitTransactionalOffset(context, request),
-            response -> answers.txnCommit((TxnOffsetCommitResponseData) response));
+            () -> coordinator.shard().commitTransactionalOffset(context, request), answers::txnCommit);
     }
 
     private Reply endTransaction(JsonNode body) {
@@ -157,18 +157,47 @@ final class FencingTrace {
         return coordinator.endTransaction(name(body), producerId(body), result, Answers.empty());
     }
 
+    /** A stable fetch is answered as a write is, from the newest state; a plain one at once, from what is committed. */
     private Reply fetch(JsonNode body) {
-        var request = requests.fetch(body, Requests.word(body, "member"));
-        boolean stable = body.path("require_stable").asBoolean();
-        if (stable && coordinator.lags()) {
-            throw new Skipped("a stable fetch waits for the high watermark, and the operation has no name to be answered by");
+        var request = requests.fetch(body, body.hasNonNull("member") ? memberId(body) : null);
+        if (body.path("require_stable").asBoolean()) {
+            return coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
+                () -> new CoordinatorResult<>(List.of(), coordinator.shard().fetchOffsets(request, Long.MAX_VALUE)),
+                answers::fetch);
         }
         try {
-            // A stable fetch looks at the newest state, where open transactions are; a plain one at what is committed.
-            return answers.fetch(coordinator.shard().fetchOffsets(request, stable ? Long.MAX_VALUE : coordinator.highWatermark()));
+            return answers.fetch(coordinator.shard().fetchOffsets(request, coordinator.highWatermark()));
         } catch (RuntimeException refusal) {
             return Reply.ofThrown(refusal);
         }
+    }
+
+    private Reply joinGroup(JsonNode body) {
+        if (!Observation.hasConsumerGroup(coordinator.shard())) {
+            throw new Skipped("a classic member that joins first makes a group of the classic protocol");
+        }
+        var context = Requests.context(ApiKeys.JOIN_GROUP, body);
+        var request = classicRequests.join(body, memberId(body));
+        var response = new CompletableFuture<JoinGroupResponseData>();
+        return noted(coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
+            () -> KafkaRelease.join(coordinator.shard(), context, request, response),
+            nothing -> ClassicRequests.joined(response.join())));
+    }
+
+    private Reply syncGroup(JsonNode body) {
+        var context = Requests.context(ApiKeys.SYNC_GROUP, body);
+        var request = classicRequests.sync(body, memberId(body));
+        var response = new CompletableFuture<SyncGroupResponseData>();
+        return coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
+            () -> coordinator.shard().classicGroupSync(context, request, response),
+            nothing -> ClassicRequests.synced(response.join()));
+    }
+
+    private Reply classicHeartbeat(JsonNode body) {
+        var context = Requests.context(ApiKeys.HEARTBEAT, body);
+        var request = classicRequests.heartbeat(body, memberId(body));
+        return coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
+            () -> coordinator.shard().classicGroupHeartbeat(context, request), ClassicRequests::heard);
     }
 
     private Outcome expire(JsonNode body) {
@@ -177,7 +206,7 @@ final class FencingTrace {
             clock.advance(assignmentIntervalMs);
             return Outcome.NOTHING;
         }
-        coordinator.fire(Timers.key(timer, body.path("member").asText()));
+        coordinator.fire(Timers.key(timer, memberId(body)));
         keepTargetPending();
         return Outcome.NOTHING;
     }
@@ -186,7 +215,16 @@ final class FencingTrace {
         if (body.hasNonNull("variant")) {
             throw new Skipped("there is one release of Kafka in this driver");
         }
+        target.truncated(coordinator.highWatermark());
         return new Outcome(null, coordinator.failOver(cluster));
+    }
+
+    /** A heartbeat that was accepted takes note of the target, answered yet or not. */
+    private Reply noted(Reply reply) {
+        if (reply == null || reply.error() == null) {
+            target.noted(coordinator.endOffset());
+        }
+        return reply;
     }
 
     /**
@@ -194,9 +232,14 @@ final class FencingTrace {
      * a target is the next heartbeat's.
      */
     private void keepTargetPending() {
-        if (targetPending) {
+        if (target.pending()) {
             coordinator.metadataChanged(cluster.moveToAnotherRack());
         }
+    }
+
+    /** Members choose their ids themselves, and here each takes its name. */
+    private static String memberId(JsonNode body) {
+        return body.path("member").asText();
     }
 
     private static String name(JsonNode body) {

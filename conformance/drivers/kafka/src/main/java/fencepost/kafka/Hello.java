@@ -18,10 +18,9 @@ final class Hello {
         hello.put("version", KafkaRelease.version());
         hello.set("protocols", Answers.array(List.of("fencing")));
         hello.putArray("variants");
-        // A state is compared whole, and before 4.3 it has no assignment epochs.
-        hello.set("kinds", Answers.array(KafkaRelease.hasAssignmentEpochs() ? List.of("wire", "state") : List.of("wire")));
+        hello.set("kinds", Answers.array(List.of("wire", "state")));
         var features = hello.putArray("features");
-        List.of("targets", "timers", "lagging_high_watermark", "static_members", "transactions",
+        List.of("targets", "timers", "lagging_high_watermark", "static_members", "classic_members", "transactions",
             "leader_epochs", "topics_change", "max_size").forEach(features::add);
         if (KafkaRelease.hasAssignmentInterval()) {
             features.add("assignment_interval");

@@ -6,10 +6,13 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.JoinGroupRequestData;
 import org.apache.kafka.common.message.JoinGroupResponseData;
@@ -45,6 +48,9 @@ final class KafkaRelease {
     private static final Method LOADED = method(GroupCoordinatorShard.class, "onLoaded", 1);
     private static final Method JOIN =
         firstOf(method(GroupCoordinatorShard.class, "classicGroupJoin", 4), method(GroupCoordinatorShard.class, "classicGroupJoin", 3));
+    private static final Class<?> DELETED_TOPIC = find(GROUP + "GroupCoordinatorShard$DeletedTopic");
+    private static final Method TOPICS_DELETED = firstOf(
+        method(GroupCoordinatorShard.class, "onTopicsDeleted", 1), method(GroupCoordinatorShard.class, "onPartitionsDeleted", 1));
     private static final Method TXN_GENERATION = firstOf(
         method(TxnOffsetCommitRequestData.class, "setGenerationIdOrMemberEpoch", 1),
         method(TxnOffsetCommitRequestData.class, "setGenerationId", 1));
@@ -115,9 +121,28 @@ final class KafkaRelease {
         call(METADATA_CALLBACK, shard, deltaFirst ? delta : image, deltaFirst ? image : delta);
     }
 
-    /** JoinGroup; 4.4 also asks whether the join may create a group, which here it never does. */
+    /** By topic, with its id, from 4.3 on; by partition before. */
     @SuppressWarnings("unchecked")
-    static CoordinatorResult<?, CoordinatorRecord> join(
+    static CoordinatorResult<Void, CoordinatorRecord> topicsDeleted(
+        GroupCoordinatorShard shard,
+        Map<String, ClusterMetadata.Topic> topics
+    ) {
+        List<Object> deleted = new ArrayList<>();
+        topics.forEach((name, topic) -> {
+            if (DELETED_TOPIC != null) {
+                deleted.add(make(DELETED_TOPIC.getConstructors()[0], topic.id(), name));
+            } else {
+                for (int partition = 0; partition < topic.partitions(); partition++) {
+                    deleted.add(new TopicPartition(name, partition));
+                }
+            }
+        });
+        return (CoordinatorResult<Void, CoordinatorRecord>) call(TOPICS_DELETED, shard, deleted);
+    }
+
+    /** JoinGroup; 4.4 also takes a flag about what a streams group left behind, of which there is none here. */
+    @SuppressWarnings("unchecked")
+    static CoordinatorResult<Object, CoordinatorRecord> join(
         GroupCoordinatorShard shard,
         AuthorizableRequestContext context,
         JoinGroupRequestData request,
@@ -126,7 +151,7 @@ final class KafkaRelease {
         Object result = JOIN.getParameterCount() == 3
             ? call(JOIN, shard, context, request, response)
             : call(JOIN, shard, context, request, response, false);
-        return (CoordinatorResult<?, CoordinatorRecord>) result;
+        return (CoordinatorResult<Object, CoordinatorRecord>) result;
     }
 
     /** TxnOffsetCommit has a member epoch and topic ids by that name from version 6 on (4.4). */

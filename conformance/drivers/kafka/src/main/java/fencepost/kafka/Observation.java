@@ -34,18 +34,17 @@ final class Observation {
     /**
      * The state in the form of a trace: {@code group}, {@code offsets}, {@code staged} and the members.
      *
-     * @param memberName the name that the trace has for a member id
      * @param producerName the name that the trace has for a producer id
      */
-    ObjectNode of(GroupCoordinatorShard shard, Function<String, String> memberName, Function<Long, String> producerName) {
+    ObjectNode of(GroupCoordinatorShard shard, Function<Long, String> producerName) {
         ObjectNode state = JsonNodeFactory.instance.objectNode();
-        Object groups = KafkaRelease.peek(KafkaRelease.peek(shard, "groupMetadataManager"), "groups");
-        if (((Map<?, ?>) groups).get(Requests.GROUP) instanceof ConsumerGroup group) {
+        ConsumerGroup group = consumerGroup(shard);
+        if (group != null) {
             state.putObject("group")
                 .put("epoch", group.groupEpoch())
                 .put("assignment_epoch", group.assignmentEpoch())
                 .put("state", group.stateAsString().toLowerCase(java.util.Locale.ROOT));
-            group.members().forEach((id, member) -> state.set(memberName.apply(id), member(member)));
+            group.members().forEach((id, member) -> state.set(id, member(member)));
         }
         Object offsets = KafkaRelease.peek(shard, "offsetMetadataManager");
         state.set("offsets", offsets(KafkaRelease.peek(offsets, "offsets")));
@@ -58,6 +57,16 @@ final class Observation {
             }
         });
         return state;
+    }
+
+    static boolean hasConsumerGroup(GroupCoordinatorShard shard) {
+        return consumerGroup(shard) != null;
+    }
+
+    /** Null where there is no group, or one of another type. */
+    private static ConsumerGroup consumerGroup(GroupCoordinatorShard shard) {
+        Object groups = KafkaRelease.peek(KafkaRelease.peek(shard, "groupMetadataManager"), "groups");
+        return ((Map<?, ?>) groups).get(Requests.GROUP) instanceof ConsumerGroup group ? group : null;
     }
 
     private ObjectNode member(ConsumerGroupMember member) {

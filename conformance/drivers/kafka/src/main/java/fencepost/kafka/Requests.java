@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.common.TopicPartition;
@@ -53,7 +54,7 @@ final class Requests {
             SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
     }
 
-    ConsumerGroupHeartbeatRequestData heartbeat(JsonNode operation) {
+    ConsumerGroupHeartbeatRequestData heartbeat(JsonNode operation, String memberId) {
         boolean joins = operation.path("epoch").asInt() == 0;
         List<String> subscription = null;
         if (operation.hasNonNull("topics")) {
@@ -63,7 +64,7 @@ final class Requests {
         }
         return new ConsumerGroupHeartbeatRequestData()
             .setGroupId(GROUP)
-            .setMemberId(operation.path("member").asText())
+            .setMemberId(memberId)
             .setMemberEpoch(operation.path("epoch").asInt())
             .setInstanceId(word(operation, "instance"))
             .setRebalanceTimeoutMs(operation.path("rebalance_timeout_ms").asInt(joins ? FIVE_MINUTES_MS : UNCHANGED))
@@ -72,10 +73,10 @@ final class Requests {
             .setTopicPartitions(operation.hasNonNull("owned") ? owned(operation.get("owned")) : null);
     }
 
-    ConsumerGroupHeartbeatRequestData leave(JsonNode operation) {
+    ConsumerGroupHeartbeatRequestData leave(JsonNode operation, String memberId) {
         return new ConsumerGroupHeartbeatRequestData()
             .setGroupId(GROUP)
-            .setMemberId(operation.path("member").asText())
+            .setMemberId(memberId)
             .setMemberEpoch(operation.path("epoch").asInt())
             .setInstanceId(word(operation, "instance"));
     }
@@ -143,8 +144,8 @@ final class Requests {
     }
 
     /** The ids of the topics with their partitions, as an assignor answers them. */
-    Map<Uuid, java.util.Set<Integer>> assignment(JsonNode words) {
-        Map<Uuid, java.util.Set<Integer>> assignment = new LinkedHashMap<>();
+    Map<Uuid, Set<Integer>> assignment(JsonNode words) {
+        Map<Uuid, Set<Integer>> assignment = new LinkedHashMap<>();
         partitions(words).forEach((name, partitions) -> assignment.put(existing(name).id(), new TreeSet<>(partitions)));
         return assignment;
     }

@@ -22,8 +22,12 @@ final class Conversation {
     }
 
     static JsonNode json(String text) {
+        return parsed(text.replace('\'', '"'));
+    }
+
+    private static JsonNode parsed(String text) {
         try {
-            return JSON.readTree(text.replace('\'', '"'));
+            return JSON.readTree(text);
         } catch (JsonProcessingException problem) {
             throw new IllegalArgumentException(problem);
         }
@@ -31,7 +35,7 @@ final class Conversation {
 
     /** Any line at all. */
     JsonNode say(String line) {
-        return json(driver.answer(line.replace('\'', '"')));
+        return parsed(driver.answer(line.replace('\'', '"')));
     }
 
     /** The whole answer to a step. */
@@ -64,6 +68,25 @@ final class Conversation {
             throw new AssertionError("the state was answered with " + answer);
         }
         return answer.get("ok").get("state");
+    }
+
+    /** A join that must be accepted. */
+    JsonNode join(String member) {
+        return answer("{'heartbeat':{'member':'" + member + "','epoch':0,'owned':[]}}");
+    }
+
+    /** A heartbeat that says nothing new and must be accepted; the epoch is written as if the first were 1. */
+    JsonNode beat(String member, int epoch) {
+        return answer("{'heartbeat':{'member':'" + member + "','epoch':" + epoch(epoch) + ",'owned':null}}");
+    }
+
+    /** A heartbeat that reports what the member holds. */
+    JsonNode beat(String member, int epoch, String owned) {
+        return answer("{'heartbeat':{'member':'" + member + "','epoch':" + epoch(epoch) + ",'owned':" + owned + "}}");
+    }
+
+    int groupEpoch() {
+        return state().get("group").get("epoch").asInt() - Hello.firstEpoch() + 1;
     }
 
     /** {@code epoch} as this release numbers it, where the first is written as 1. */
