@@ -39,7 +39,7 @@ final class ClassicRequests {
     JoinGroupRequestData join(JsonNode operation, String memberId) {
         List<String> topics = operation.hasNonNull("topics") ? Requests.words(operation.get("topics")) : configuredTopics;
         List<TopicPartition> owned = new ArrayList<>();
-        Requests.partitions(operation.path("owned"))
+        Requests.partitions(Requests.words(operation.path("owned")))
             .forEach((name, partitions) -> partitions.forEach(partition -> owned.add(new TopicPartition(name, partition))));
         ByteBuffer subscription =
             ConsumerProtocol.serializeSubscription(new ConsumerPartitionAssignor.Subscription(topics, null, owned));

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
@@ -34,12 +35,20 @@ final class ClusterMetadata {
 
     private final Map<String, Topic> topics = new TreeMap<>();
     private final Map<Uuid, String> names = new HashMap<>();
+    private final Function<String, Uuid> ids;
     private MetadataImage image = MetadataImage.EMPTY;
     private int rack;
     private int topicsMade;
     private long version;
 
+    /** The ids are made up; none is one of Kafka's reserved ones, whose upper half is 0. */
     ClusterMetadata(Map<String, Integer> partitions) {
+        this(partitions, null);
+    }
+
+    /** @param ids the ids of the topics by their names; null to make them up */
+    ClusterMetadata(Map<String, Integer> partitions, Function<String, Uuid> ids) {
+        this.ids = ids;
         MetadataDelta delta = KafkaRelease.newDelta(image);
         delta.replay(broker());
         partitions.forEach((name, count) -> create(delta, name, count));
@@ -105,8 +114,7 @@ final class ClusterMetadata {
 
     private void create(MetadataDelta delta, String name, int count) {
         topicsMade++;
-        // Not one of Kafka's reserved ids, whose upper half is 0.
-        Topic none = new Topic(new Uuid(1, topicsMade), 0);
+        Topic none = new Topic(ids == null ? new Uuid(1, topicsMade) : ids.apply(name), 0);
         names.put(none.id(), name);
         delta.replay(new TopicRecord().setName(name).setTopicId(none.id()));
         addPartitions(delta, name, none, count);

@@ -130,6 +130,11 @@ final class Coordinator {
         KafkaRelease.onMetadataUpdate(shard, change);
     }
 
+    /** Records that some earlier coordinator left in the log. */
+    void load(List<CoordinatorRecord> records) {
+        writeUnasked(new CoordinatorResult<>(records));
+    }
+
     /** What the broker tells its coordinators about deleted topics; their committed offsets go. */
     void topicsDeleted(Map<String, ClusterMetadata.Topic> topics) {
         writeUnasked(KafkaRelease.topicsDeleted(shard, topics));

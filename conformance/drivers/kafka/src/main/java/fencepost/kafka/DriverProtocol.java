@@ -60,12 +60,12 @@ final class DriverProtocol {
     private void step(JsonNode request, ObjectNode answer) {
         answer.set("trace", request.path("trace"));
         answer.set("at", request.path("at"));
-        if (trace == null || !request.path("trace").asText().equals(traceId)) {
-            answer.put("broken", "a step of a trace that was not reset");
+        if (request.has("call")) {
+            call(request, answer);
             return;
         }
-        if (request.has("call")) {
-            answer.put("skipped", "this driver has no function calls");
+        if (trace == null || !request.path("trace").asText().equals(traceId)) {
+            answer.put("broken", "a step of a trace that was not reset");
             return;
         }
         try {
@@ -84,6 +84,22 @@ final class DriverProtocol {
             }
             if (state != null) {
                 body.set("state", state);
+            }
+        } catch (Skipped reason) {
+            answer.put("skipped", reason.getMessage());
+        } catch (RuntimeException problem) {
+            answer.put("broken", describe(problem));
+        }
+    }
+
+    /** A function trace, which needs no reset. */
+    private static void call(JsonNode request, ObjectNode answer) {
+        try {
+            Reply reply = FunctionCall.decide(request.path("given"), request.get("call"));
+            if (reply.error() == null) {
+                answer.putObject("ok").set("outcome", reply.answer());
+            } else {
+                answer.put("error", reply.error());
             }
         } catch (Skipped reason) {
             answer.put("skipped", reason.getMessage());

@@ -18,10 +18,10 @@ final class Hello {
         hello.put("version", KafkaRelease.version());
         hello.set("protocols", Answers.array(List.of("fencing")));
         hello.putArray("variants");
-        hello.set("kinds", Answers.array(List.of("wire", "state")));
+        hello.set("kinds", Answers.array(List.of("wire", "state", "function")));
         var features = hello.putArray("features");
         List.of("targets", "timers", "lagging_high_watermark", "static_members", "classic_members", "transactions",
-            "leader_epochs", "topics_change", "max_size").forEach(features::add);
+            "leader_epochs", "bytes", "topics_change", "max_size").forEach(features::add);
         if (KafkaRelease.hasAssignmentInterval()) {
             features.add("assignment_interval");
         }

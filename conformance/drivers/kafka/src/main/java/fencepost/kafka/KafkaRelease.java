@@ -22,7 +22,9 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorResult;
 import org.apache.kafka.coordinator.group.GroupConfigManager;
 import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
 import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
+import org.apache.kafka.coordinator.group.generated.ConsumerGroupCurrentMemberAssignmentValue;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember;
+import org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.server.authorizer.AuthorizableRequestContext;
@@ -56,6 +58,14 @@ final class KafkaRelease {
         method(TxnOffsetCommitRequestData.class, "setGenerationId", 1));
     private static final Method TXN_TOPIC_ID =
         method(TxnOffsetCommitRequestData.TxnOffsetCommitRequestTopic.class, "setTopicId", 1);
+
+    private static final Method ASSIGNMENT_EPOCHS =
+        method(ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions.class, "setAssignmentEpochs", 1);
+    private static final Method METADATA_IMAGE = method(CurrentAssignmentBuilder.class, "withMetadataImage", 1);
+    private static final Method SUBSCRIPTION_CHANGED =
+        method(CurrentAssignmentBuilder.class, "withHasSubscriptionChanged", 1);
+    private static final Method RESOLVED_EXPRESSIONS =
+        method(CurrentAssignmentBuilder.class, "withResolvedRegularExpressions", 1);
 
     private KafkaRelease() {
     }
@@ -162,6 +172,22 @@ final class KafkaRelease {
     static void setTopicId(TxnOffsetCommitRequestData.TxnOffsetCommitRequestTopic topic, Uuid id) {
         if (TXN_TOPIC_ID != null) {
             call(TXN_TOPIC_ID, topic, id);
+        }
+    }
+
+    /** An entry of a member's record has a list of assignment epochs from 4.3 on. */
+    static void setAssignmentEpochs(ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions topic, List<Integer> epochs) {
+        if (ASSIGNMENT_EPOCHS != null) {
+            call(ASSIGNMENT_EPOCHS, topic, epochs);
+        }
+    }
+
+    /** A reconciliation looks at the subscription from 4.2 on. */
+    static void setSubscription(CurrentAssignmentBuilder builder, MetadataImage image, boolean changed) {
+        if (METADATA_IMAGE != null) {
+            call(METADATA_IMAGE, builder, wrap(WRAPPED_IMAGE, image));
+            call(SUBSCRIPTION_CHANGED, builder, changed);
+            call(RESOLVED_EXPRESSIONS, builder, Map.of());
         }
     }
 

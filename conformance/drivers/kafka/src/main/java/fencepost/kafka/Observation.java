@@ -63,21 +63,30 @@ final class Observation {
         return consumerGroup(shard) != null;
     }
 
+    /** Null where there is no such member. */
+    static ConsumerGroupMember member(GroupCoordinatorShard shard, String memberId) {
+        ConsumerGroup group = consumerGroup(shard);
+        return group == null ? null : group.members().get(memberId);
+    }
+
+    /** Whether the partition is assigned to the member or asked back from it. */
+    boolean owns(ConsumerGroupMember member, Uuid topic, int partition) {
+        String name = cluster.name(topic) + "-" + partition;
+        ObjectNode observed = member(member);
+        return observed.get("assigned").has(name) || observed.get("pending_revocation").has(name);
+    }
+
     /** Null where there is no group, or one of another type. */
     private static ConsumerGroup consumerGroup(GroupCoordinatorShard shard) {
         Object groups = KafkaRelease.peek(KafkaRelease.peek(shard, "groupMetadataManager"), "groups");
         return ((Map<?, ?>) groups).get(Requests.GROUP) instanceof ConsumerGroup group ? group : null;
     }
 
-    private ObjectNode member(ConsumerGroupMember member) {
+    /** The member as it is observed. */
+    ObjectNode member(ConsumerGroupMember member) {
         ObjectNode state = JsonNodeFactory.instance.objectNode();
         state.put("epoch", member.memberEpoch());
-        state.put("state", switch (member.state()) {
-            case STABLE -> "stable";
-            case UNREVOKED_PARTITIONS -> "unrevoked";
-            case UNRELEASED_PARTITIONS -> "unreleased";
-            case UNKNOWN -> "unknown";
-        });
+        state.put("state", MemberStates.name(member.state()));
         state.set("assigned", partitions((Map<?, ?>) KafkaRelease.call(ASSIGNED, member)));
         state.set("pending_revocation", partitions((Map<?, ?>) KafkaRelease.call(PENDING, member)));
         return state;

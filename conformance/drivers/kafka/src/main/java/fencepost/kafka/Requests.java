@@ -131,7 +131,7 @@ final class Requests {
 
     OffsetFetchRequestData.OffsetFetchRequestGroup fetch(JsonNode operation, String memberId) {
         List<OffsetFetchRequestData.OffsetFetchRequestTopics> topics = new ArrayList<>();
-        partitions(operation.path("partitions")).forEach((name, partitions) ->
+        partitions(words(operation.path("partitions"))).forEach((name, partitions) ->
             topics.add(new OffsetFetchRequestData.OffsetFetchRequestTopics()
                 .setName(name)
                 .setTopicId(existing(name).id())
@@ -144,25 +144,25 @@ final class Requests {
     }
 
     /** The ids of the topics with their partitions, as an assignor answers them. */
-    Map<Uuid, Set<Integer>> assignment(JsonNode words) {
+    Map<Uuid, Set<Integer>> assignment(JsonNode array) {
         Map<Uuid, Set<Integer>> assignment = new LinkedHashMap<>();
-        partitions(words).forEach((name, partitions) -> assignment.put(existing(name).id(), new TreeSet<>(partitions)));
+        partitions(words(array)).forEach((name, partitions) -> assignment.put(existing(name).id(), new TreeSet<>(partitions)));
         return assignment;
     }
 
-    private List<ConsumerGroupHeartbeatRequestData.TopicPartitions> owned(JsonNode words) {
+    List<ConsumerGroupHeartbeatRequestData.TopicPartitions> owned(JsonNode array) {
         List<ConsumerGroupHeartbeatRequestData.TopicPartitions> owned = new ArrayList<>();
-        partitions(words).forEach((name, partitions) -> owned.add(new ConsumerGroupHeartbeatRequestData.TopicPartitions()
+        partitions(words(array)).forEach((name, partitions) -> owned.add(new ConsumerGroupHeartbeatRequestData.TopicPartitions()
             .setTopicId(existing(name).id())
             .setPartitions(partitions)));
         return owned;
     }
 
     /** {@code [t-0, t-1, u-0]} as t: 0, 1 and u: 0, in order. */
-    static Map<String, List<Integer>> partitions(JsonNode words) {
+    static Map<String, List<Integer>> partitions(Iterable<String> words) {
         Map<String, List<Integer>> partitions = new TreeMap<>();
-        for (JsonNode word : words) {
-            TopicPartition partition = partition(word.asText());
+        for (String word : words) {
+            TopicPartition partition = partition(word);
             partitions.computeIfAbsent(partition.topic(), name -> new ArrayList<>()).add(partition.partition());
         }
         return partitions;
