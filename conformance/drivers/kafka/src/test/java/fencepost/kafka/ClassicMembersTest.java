@@ -59,6 +59,13 @@ class ClassicMembersTest {
     }
 
     @Test
+    void once_it_has_synced_that_timer_is_not_armed_any_more() {
+        group.answer(sync(2));
+        group.answer("{'expire':{'timer':'sync','member':'c'}}");
+        assertTrue(group.state().has("c"));
+    }
+
+    @Test
     void its_join_timer_removes_it() {
         group.answer(sync(2));
         group.answer("{'target':{'a':['t-0'],'c':['t-1']}}");

@@ -33,7 +33,6 @@ class DriverProtocolTest {
 
     @Test
     void an_answer_echoes_the_trace_and_the_step() {
-        configured("{'topics':{'t':1}}");
         driver.say("{'cmd':'reset','trace':'x/y','configure':{'topics':{'t':1}}}");
         JsonNode answer = driver.say("{'cmd':'step','trace':'x/y','at':[3,1],'do':{'target':{}},'observe':false}");
         assertEquals(json("{'trace':'x/y','at':[3,1],'ok':{}}"), answer);
@@ -61,6 +60,7 @@ class DriverProtocolTest {
         assertTrue(driver.say("[]").has("broken"));
         assertTrue(driver.say("{'cmd':'step','trace':'never-reset','at':[1],'do':{'target':{}}}").has("broken"));
         Conversation group = configured("{'topics':{'t':1}}");
+        assertTrue(group.say("{'cmd':'step','trace':'another','at':[1],'do':{'target':{}}}").has("broken"));
         assertTrue(group.step("{}").has("broken"));
         assertTrue(group.step("{'heartbeat':7}").has("broken"));
         assertTrue(group.step("{'sing':{}}").has("skipped"));

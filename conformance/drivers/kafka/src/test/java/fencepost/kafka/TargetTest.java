@@ -68,6 +68,16 @@ class TargetTest {
     }
 
     @Test
+    void so_it_does_where_a_heartbeat_was_refused_before_it() {
+        group.join("b");
+        group.answer("{'target':{'a':['t-0','t-1']}}");
+        group.error("{'heartbeat':{'member':'a','epoch':" + epoch(9) + ",'owned':null}}");
+        group.answer("{'leave':{'member':'b','epoch':-1}}");
+        group.beat("a", 1);
+        assertEquals(4, group.groupEpoch());
+    }
+
+    @Test
     void a_bump_for_another_reason_answers_the_last_target_again() {
         group.join("b");
         assertEquals(json("['t-0']"), group.answer("{'heartbeat':{'member':'a','epoch':" + epoch(1) + ",'owned':['t-0'],'topics':['t'],"
