@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
 import org.apache.kafka.common.TopicPartition;
@@ -22,7 +23,8 @@ import org.apache.kafka.common.utils.Utils;
  * What a member of the classic protocol sends to a group of the consumer protocol, and gets back (2.11).
  *
  * <p>A real client joins twice: first without an id, to be given one, then with it. The coordinator keeps nothing of the
- * first, so here a member joins at once with an id of its own choice.
+ * first, so here a member joins at once with an id of its own choice. Only a static member that the group does not know
+ * has to join with an empty one.
  */
 final class ClassicRequests {
     private static final String PROTOCOL_TYPE = "consumer";
@@ -37,7 +39,8 @@ final class ClassicRequests {
     }
 
     JoinGroupRequestData join(JsonNode operation, String memberId) {
-        List<String> topics = operation.hasNonNull("topics") ? Requests.words(operation.get("topics")) : configuredTopics;
+        List<String> topics = operation.hasNonNull(
+            "topics") ? Requests.words(operation.get("topics")) : configuredTopics;
         List<TopicPartition> owned = new ArrayList<>();
         Requests.partitions(Requests.words(operation.path("owned")))
             .forEach((name, partitions) -> partitions.forEach(partition -> owned.add(new TopicPartition(name, partition))));
@@ -94,7 +97,7 @@ final class ClassicRequests {
         return replyUnless(response.errorCode(), Answers::empty);
     }
 
-    private static Reply replyUnless(short errorCode, java.util.function.Supplier<Reply> reply) {
+    private static Reply replyUnless(short errorCode, Supplier<Reply> reply) {
         return errorCode == Errors.NONE.code() ? reply.get() : Reply.of(Errors.forCode(errorCode));
     }
 }

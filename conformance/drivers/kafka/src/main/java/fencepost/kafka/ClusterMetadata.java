@@ -133,7 +133,8 @@ final class ClusterMetadata {
     }
 
     private RegisterBrokerRecord broker() {
-        return new RegisterBrokerRecord().setBrokerId(BROKER).setBrokerEpoch(rack).setRack("rack-" + rack).setFenced(false);
+        return new RegisterBrokerRecord().setBrokerId(BROKER).setBrokerEpoch(rack).setRack(
+            "rack-" + rack).setFenced(false);
     }
 
     private Change apply(MetadataDelta delta) {

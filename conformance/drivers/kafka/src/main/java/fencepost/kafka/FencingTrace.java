@@ -33,6 +33,7 @@ final class FencingTrace {
     private final Coordinator coordinator;
     private final int assignmentIntervalMs;
     private final List<String> producers = new ArrayList<>();
+    private final MemberIds members = new MemberIds();
     private final ScriptedTarget target = new ScriptedTarget();
 
     FencingTrace(JsonNode configure) {
@@ -60,7 +61,7 @@ final class FencingTrace {
     }
 
     ObjectNode observe() {
-        return observation.of(coordinator.shard(), this::producerName);
+        return observation.of(coordinator.shard(), members::name, this::producerName);
     }
 
     /**
@@ -77,7 +78,7 @@ final class FencingTrace {
         if (!body.isObject()) {
             throw new IllegalArgumentException("`" + only.getKey() + "` has no fields");
         }
-        ScriptedAssignor.setScript(target.partitions());
+        ScriptedAssignor.setScript(id -> target.partitions(members.name(id)));
         return switch (only.getKey()) {
             case "target" -> target(body);
             case "topics" -> changeTopics(body);
@@ -177,11 +178,20 @@ final class FencingTrace {
             throw new Skipped("a classic member that joins first makes a group of the classic protocol");
         }
         var context = Requests.context(ApiKeys.JOIN_GROUP, body);
-        var request = classicRequests.join(body, memberId(body));
+        String memberId = memberId(body);
+        if (body.hasNonNull("instance") && !Observation.hasMember(coordinator.shard(), memberId)) {
+            memberId = "";
+            members.givesIdTo(body.path("member").asText());
+        }
+        var request = classicRequests.join(body, memberId);
         var response = new CompletableFuture<JoinGroupResponseData>();
-        return noted(coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
+        Reply reply = coordinator.write(name(body), CoordinatorLog.NO_PRODUCER_ID,
             () -> KafkaRelease.join(coordinator.shard(), context, request, response),
-            nothing -> ClassicRequests.joined(response.join())));
+            nothing -> ClassicRequests.joined(response.join()));
+        // The assignor did not see the new id where the group needed no new target.
+        Observation.memberIds(coordinator.shard()).forEach(members::name);
+        members.givesIdTo(null);
+        return noted(reply);
     }
 
     private Reply syncGroup(JsonNode body) {
@@ -237,9 +247,8 @@ final class FencingTrace {
         }
     }
 
-    /** Members choose their ids themselves, and here each takes its name. */
-    private static String memberId(JsonNode body) {
-        return body.path("member").asText();
+    private String memberId(JsonNode body) {
+        return members.id(body.path("member").asText());
     }
 
     private static String name(JsonNode body) {

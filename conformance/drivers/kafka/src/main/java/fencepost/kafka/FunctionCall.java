@@ -144,7 +144,8 @@ final class FunctionCall {
     /** NEXT, without the rows around it. */
     private Reply next() {
         ConsumerGroupMember member = member();
-        Object next = KafkaRelease.call(NEXT, builder(), call.path("epoch").asInt(), KafkaRelease.call(ASSIGNED, member));
+        Object next = KafkaRelease.call(NEXT, builder(), call.path(
+            "epoch").asInt(), KafkaRelease.call(ASSIGNED, member));
         return outcome((ConsumerGroupMember) next);
     }
 
@@ -159,7 +160,8 @@ final class FunctionCall {
             taken.getOrDefault(topic, Set.of()).contains(partition) || observation.owns(member, topic, partition)
                 ? (Integer) member.memberEpoch() : (Integer) FREE;
         CurrentAssignmentBuilder builder = new CurrentAssignmentBuilder(member)
-            .withTargetAssignment(call.path("target_epoch").asInt(), new Assignment(requests.assignment(call.path("target"))))
+            .withTargetAssignment(call.path(
+                "target_epoch").asInt(), new Assignment(requests.assignment(call.path("target"))))
             .withCurrentPartitionEpoch(ownersEpoch)
             .withOwnedTopicPartitions(owned());
         KafkaRelease.setSubscription(builder, cluster.image(), call.path("subscription_changed").asBoolean());
@@ -168,7 +170,8 @@ final class FunctionCall {
 
     private Reply loadAssignment() {
         coordinator.load(List.of(
-            MemberRecords.subscription("m", TOPICS, false), MemberRecords.assignment("m", call.path("value").asText())));
+            MemberRecords.subscription(
+                "m", TOPICS, false), MemberRecords.assignment("m", call.path("value").asText())));
         return outcome(Observation.member(coordinator.shard(), "m"));
     }
 

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Method;
 import java.util.Collection;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import org.apache.kafka.common.Uuid;
@@ -34,17 +36,18 @@ final class Observation {
     /**
      * The state in the form of a trace: {@code group}, {@code offsets}, {@code staged} and the members.
      *
+     * @param memberName the name that the trace has for a member id
      * @param producerName the name that the trace has for a producer id
      */
-    ObjectNode of(GroupCoordinatorShard shard, Function<Long, String> producerName) {
+    ObjectNode of(GroupCoordinatorShard shard, Function<String, String> memberName, Function<Long, String> producerName) {
         ObjectNode state = JsonNodeFactory.instance.objectNode();
         ConsumerGroup group = consumerGroup(shard);
         if (group != null) {
             state.putObject("group")
                 .put("epoch", group.groupEpoch())
                 .put("assignment_epoch", group.assignmentEpoch())
-                .put("state", group.stateAsString().toLowerCase(java.util.Locale.ROOT));
-            group.members().forEach((id, member) -> state.set(id, member(member)));
+                .put("state", group.stateAsString().toLowerCase(Locale.ROOT));
+            group.members().forEach((id, member) -> state.set(memberName.apply(id), member(member)));
         }
         Object offsets = KafkaRelease.peek(shard, "offsetMetadataManager");
         state.set("offsets", offsets(KafkaRelease.peek(offsets, "offsets")));
@@ -57,6 +60,16 @@ final class Observation {
             }
         });
         return state;
+    }
+
+    static boolean hasMember(GroupCoordinatorShard shard, String memberId) {
+        return member(shard, memberId) != null;
+    }
+
+    /** The ids of the members; none where there is no group. */
+    static Set<String> memberIds(GroupCoordinatorShard shard) {
+        ConsumerGroup group = consumerGroup(shard);
+        return group == null ? Set.of() : Set.copyOf(group.members().keySet());
     }
 
     static boolean hasConsumerGroup(GroupCoordinatorShard shard) {

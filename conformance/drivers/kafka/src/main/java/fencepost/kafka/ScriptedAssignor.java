@@ -3,6 +3,7 @@ package fencepost.kafka;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
 import org.apache.kafka.coordinator.group.api.assignor.GroupAssignment;
@@ -33,7 +34,7 @@ abstract class ScriptedAssignor implements ConsumerGroupPartitionAssignor {
     private record Partitions(Map<Uuid, Set<Integer>> partitions) implements MemberAssignment {
     }
 
-    private static Map<String, Map<Uuid, Set<Integer>>> script = Map.of();
+    private static Function<String, Map<Uuid, Set<Integer>>> script = member -> Map.of();
 
     private final String name;
 
@@ -41,8 +42,8 @@ abstract class ScriptedAssignor implements ConsumerGroupPartitionAssignor {
         this.name = name;
     }
 
-    /** What to answer from now on: by member id, the partitions by topic id. */
-    static void setScript(Map<String, Map<Uuid, Set<Integer>>> target) {
+    /** What to answer from now on: for a member id, the partitions by topic id. */
+    static void setScript(Function<String, Map<Uuid, Set<Integer>>> target) {
         script = target;
     }
 
@@ -55,7 +56,7 @@ abstract class ScriptedAssignor implements ConsumerGroupPartitionAssignor {
     public GroupAssignment assign(GroupSpec group, SubscribedTopicDescriber topics) {
         Map<String, MemberAssignment> members = new HashMap<>();
         for (String member : group.memberIds()) {
-            members.put(member, new Partitions(script.getOrDefault(member, Map.of())));
+            members.put(member, new Partitions(script.apply(member)));
         }
         return new GroupAssignment(members);
     }

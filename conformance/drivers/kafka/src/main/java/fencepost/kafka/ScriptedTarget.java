@@ -15,8 +15,9 @@ final class ScriptedTarget {
     private boolean pending;
     private long notedAtOffset;
 
-    Map<String, Map<Uuid, Set<Integer>>> partitions() {
-        return partitions;
+    /** What the member of that name is to have. */
+    Map<Uuid, Set<Integer>> partitions(String member) {
+        return partitions.getOrDefault(member, Map.of());
     }
 
     boolean pending() {

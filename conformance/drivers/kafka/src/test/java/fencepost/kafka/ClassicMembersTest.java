@@ -76,6 +76,16 @@ class ClassicMembersTest {
     }
 
     @Test
+    void a_static_one_is_in_the_target_under_its_name_before_it_is_given_an_id() {
+        group.answer("{'target':{'s':['t-1']}}");
+        assertEquals(json("{'generation':" + epoch(3) + "}"),
+            group.answer("{'join_group':{'member':'s','owned':[],'instance':'i'}}"));
+        assertEquals(json("{'assigned':['t-1']}"),
+            group.answer("{'sync_group':{'member':'s','generation':" + epoch(3) + ",'instance':'i'}}"));
+        assertTrue(group.state().get("s").get("assigned").has("t-1"));
+    }
+
+    @Test
     void without_a_group_of_the_consumer_protocol_there_is_none_to_join() {
         assertTrue(configured("{'topics':{'t':1}}").step("{'join_group':{'member':'c','owned':[]}}").has("skipped"));
     }

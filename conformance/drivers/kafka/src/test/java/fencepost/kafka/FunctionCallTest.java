@@ -24,7 +24,8 @@ class FunctionCallTest {
     void an_epoch_before_the_last_is_fenced() {
         assertEquals(json("'FENCED_MEMBER_EPOCH'"), call(OWNER, "{'epoch_check':{'member':'a','epoch':3,'owned':[]}}"));
         assertEquals(json("{'accepted':[]}"), call(OWNER, "{'epoch_check':{'member':'a','epoch':4,'owned':['t-0']}}"));
-        assertEquals(json("'FENCED_MEMBER_EPOCH'"), call(OWNER, "{'epoch_check':{'member':'a','epoch':4,'owned':null}}"));
+        assertEquals(json(
+            "'FENCED_MEMBER_EPOCH'"), call(OWNER, "{'epoch_check':{'member':'a','epoch':4,'owned':null}}"));
     }
 
     @Test

@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 
 /** A high watermark that rises only when the trace says so (4.3). */
 class HighWatermarkTest {
-    private static final String PLAIN_FETCH = "{'fetch':{'member':null,'epoch':-1,'partitions':['t-0'],'require_stable':false}}";
+    private static final String PLAIN_FETCH =
+        "{'fetch':{'member':null,'epoch':-1,'partitions':['t-0'],'require_stable':false}}";
 
     private final Conversation group = configured("{'topics':{'t':2},'replication':'held'}");
 
@@ -75,7 +76,8 @@ class HighWatermarkTest {
     @Test
     void an_error_is_answered_at_once() {
         commit("c", 5);
-        assertEquals("UNKNOWN_MEMBER_ID", group.error("{'commit':{'id':'x','member':'z','epoch':1,'offsets':{'t-0':1}}}"));
+        assertEquals("UNKNOWN_MEMBER_ID", group.error(
+            "{'commit':{'id':'x','member':'z','epoch':1,'offsets':{'t-0':1}}}"));
     }
 
     @Test

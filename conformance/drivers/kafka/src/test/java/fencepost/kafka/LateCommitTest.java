@@ -35,7 +35,8 @@ class LateCommitTest {
     }
 
     private long stored() {
-        JsonNode fetched = group.answer("{'fetch':{'member':null,'epoch':-1,'partitions':['t-1'],'require_stable':false}}");
+        JsonNode fetched = group.answer(
+            "{'fetch':{'member':null,'epoch':-1,'partitions':['t-1'],'require_stable':false}}");
         return fetched.get("offsets").get("t-1").asLong();
     }
 

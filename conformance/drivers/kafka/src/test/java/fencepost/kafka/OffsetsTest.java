@@ -26,7 +26,8 @@ class OffsetsTest {
             group.answer("{'commit':{'member':'a','epoch':" + epoch(1) + ",'offsets':" + offsets + "}}"));
         assertEquals(json(offsets), group.state().get("offsets"));
         assertEquals(json(offsets), group.answer(
-            "{'fetch':{'member':'a','epoch':" + epoch(1) + ",'partitions':['t-0','t-1'],'require_stable':false}}").get("offsets"));
+            "{'fetch':{'member':'a','epoch':" + epoch(1) + ",'partitions':['t-0','t-1'],'require_stable':false}}").get(
+                "offsets"));
     }
 
     @Test

@@ -39,7 +39,8 @@ class StaticMembersTest {
 
     @Test
     void while_it_is_there_its_instance_id_is_taken() {
-        assertEquals("UNRELEASED_INSTANCE_ID", group.error("{'heartbeat':{'member':'a2','epoch':0,'owned':[],'instance':'i'}}"));
+        assertEquals("UNRELEASED_INSTANCE_ID", group.error(
+            "{'heartbeat':{'member':'a2','epoch':0,'owned':[],'instance':'i'}}"));
         assertEquals("FENCED_INSTANCE_ID",
             group.error("{'heartbeat':{'member':'a2','epoch':" + epoch(1) + ",'owned':null,'instance':'i'}}"));
     }

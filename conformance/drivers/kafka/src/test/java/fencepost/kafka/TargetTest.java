@@ -50,7 +50,8 @@ class TargetTest {
     @Test
     void a_refused_heartbeat_does_not_take_note() {
         group.answer("{'target':{'a':['t-0','t-1']}}");
-        assertEquals("FENCED_MEMBER_EPOCH", group.error("{'heartbeat':{'member':'a','epoch':" + epoch(9) + ",'owned':null}}"));
+        assertEquals("FENCED_MEMBER_EPOCH", group.error(
+            "{'heartbeat':{'member':'a','epoch':" + epoch(9) + ",'owned':null}}"));
         assertEquals(1, group.groupEpoch());
         group.beat("a", 1);
         assertEquals(2, group.groupEpoch());
@@ -80,7 +81,8 @@ class TargetTest {
     @Test
     void a_bump_for_another_reason_answers_the_last_target_again() {
         group.join("b");
-        assertEquals(json("['t-0']"), group.answer("{'heartbeat':{'member':'a','epoch':" + epoch(1) + ",'owned':['t-0'],'topics':['t'],"
+        assertEquals(json("['t-0']"),
+            group.answer("{'heartbeat':{'member':'a','epoch':" + epoch(1) + ",'owned':['t-0'],'topics':['t'],"
             + "'rebalance_timeout_ms':300000}}").get("assigned"));
         assertEquals(2, group.groupEpoch());
     }
@@ -90,7 +92,8 @@ class TargetTest {
         group.answer("{'target':{'a':[]}}");
         group.answer("{'commit':{'member':'a','epoch':" + epoch(1) + ",'offsets':{'t-0':5}}}");
         assertEquals(json("{'t-0':5}"), group.answer(
-            "{'fetch':{'member':'a','epoch':" + epoch(1) + ",'partitions':['t-0'],'require_stable':true}}").get("offsets"));
+            "{'fetch':{'member':'a','epoch':" + epoch(1) + ",'partitions':['t-0'],'require_stable':true}}").get(
+                "offsets"));
         assertEquals(1, group.groupEpoch());
     }
 

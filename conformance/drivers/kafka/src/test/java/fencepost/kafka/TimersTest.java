@@ -26,7 +26,8 @@ class TimersTest {
         group.answer("{'expire':{'timer':'session','member':'b'}}");
         assertFalse(group.state().has("b"));
         assertEquals(3, group.groupEpoch());
-        assertEquals("UNKNOWN_MEMBER_ID", group.error("{'heartbeat':{'member':'b','epoch':" + epoch(2) + ",'owned':null}}"));
+        assertEquals("UNKNOWN_MEMBER_ID", group.error(
+            "{'heartbeat':{'member':'b','epoch':" + epoch(2) + ",'owned':null}}"));
     }
 
     @Test
