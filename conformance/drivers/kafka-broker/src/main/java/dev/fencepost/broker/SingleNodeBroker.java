@@ -41,21 +41,21 @@ import org.apache.kafka.common.utils.Time;
 public final class SingleNodeBroker implements AutoCloseable {
     static final String HOST = "127.0.0.1";
     private static final int ATTEMPTS = 3;
+    private static final int REMOVAL_PASSES = 20;
     private static final long STOP_MS = 5_000;
     private static final long METADATA_MS = 30_000;
 
-    private final Path directory;
     private final String clusterId = Uuid.randomUuid().toString();
     private final Map<String, String> settings;
     private final Thread hook = new Thread(this::stopAndRemove, "broker-removal");
+    private Path directory;
     private int port;
     private KafkaRaftServer server;
     private SharedServer shared;
     private boolean removed;
 
-    private SingleNodeBroker(Map<String, String> settings) throws IOException {
+    private SingleNodeBroker(Map<String, String> settings) {
         this.settings = new HashMap<>(settings);
-        this.directory = Files.createTempDirectory("fencepost-kafka-broker-");
     }
 
     /**
@@ -73,6 +73,7 @@ public final class SingleNodeBroker implements AutoCloseable {
             Runtime.getRuntime().halt(status == 0 ? 1 : status);
         });
         try {
+            broker.makeDirectory();
             broker.formatAndStart();
             broker.checkClusterId();
             return broker;
@@ -131,6 +132,18 @@ public final class SingleNodeBroker implements AutoCloseable {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException shuttingDown) {
             // The hook runs, or has run, and found nothing left to do.
+        }
+    }
+
+    /** Only once the hook is there that removes it, and not any more if the hook has run. */
+    private synchronized void makeDirectory() throws IOException {
+        failIfRemoved();
+        directory = Files.createTempDirectory("fencepost-kafka-broker-");
+    }
+
+    private void failIfRemoved() {
+        if (removed) {
+            throw new IllegalStateException("interrupted before the broker was up");
         }
     }
 
@@ -200,9 +213,7 @@ public final class SingleNodeBroker implements AutoCloseable {
         }
         KafkaRaftServer starting = new KafkaRaftServer(KafkaConfig.fromProps(properties, false), Time.SYSTEM);
         synchronized (this) {
-            if (removed) {
-                throw new IllegalStateException("interrupted before the broker was up");
-            }
+            failIfRemoved();
             server = starting;
         }
         Field field = KafkaRaftServer.class.getDeclaredField("sharedServer");
@@ -255,7 +266,7 @@ public final class SingleNodeBroker implements AutoCloseable {
 
     /** A broker that is still stopping may write while its files are removed, so that one pass may not be enough. */
     private void removeDirectory() {
-        for (int pass = 0; pass < 20 && Files.exists(directory); pass++) {
+        for (int pass = 0; pass < REMOVAL_PASSES && directory != null && Files.exists(directory); pass++) {
             try {
                 Files.walkFileTree(directory, new SimpleFileVisitor<>() {
                     @Override

@@ -1,6 +1,7 @@
 package dev.fencepost.broker;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -112,7 +113,7 @@ final class WireTarget implements AutoCloseable {
     @Override
     public void close() {
         if (admin != null) {
-            admin.close(java.time.Duration.ZERO);
+            admin.close(Duration.ZERO);
         }
         if (starting.isDone() && !starting.isCompletedExceptionally()) {
             starting.join().close();
