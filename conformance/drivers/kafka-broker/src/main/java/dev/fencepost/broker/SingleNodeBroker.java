@@ -15,6 +15,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
@@ -39,23 +40,27 @@ import org.apache.kafka.common.utils.Time;
  * ports; of what is in the process only one number is read, see {@link #awaitMetadata}.
  */
 public final class SingleNodeBroker implements AutoCloseable {
-    static final String HOST = "127.0.0.1";
+    /** Loopback; the broker listens nowhere else. */
+    public static final String HOST = "127.0.0.1";
     private static final int ATTEMPTS = 3;
     private static final int REMOVAL_PASSES = 20;
     private static final long STOP_MS = 5_000;
     private static final long METADATA_MS = 30_000;
 
+    private final OptionalInt proxy;
     private final String clusterId = Uuid.randomUuid().toString();
     private final Map<String, String> settings;
     private final Thread hook = new Thread(this::stopAndRemove, "broker-removal");
     private Path directory;
     private int port;
+    private int proxiedPort;
     private KafkaRaftServer server;
     private SharedServer shared;
     private boolean removed;
 
-    private SingleNodeBroker(Map<String, String> settings) {
+    private SingleNodeBroker(Map<String, String> settings, OptionalInt proxy) {
         this.settings = new HashMap<>(settings);
+        this.proxy = proxy;
     }
 
     /**
@@ -64,11 +69,24 @@ public final class SingleNodeBroker implements AutoCloseable {
      * @param settings broker settings beyond those that make it a single node on loopback
      */
     public static SingleNodeBroker start(Map<String, String> settings) throws Exception {
-        SingleNodeBroker broker = new SingleNodeBroker(settings);
+        return start(new SingleNodeBroker(settings, OptionalInt.empty()));
+    }
+
+    /**
+     * The same, with a second listener for clients that come through a proxy: they are told the proxy's port, so that they
+     * keep coming through it, and the proxy passes them on to {@link #proxiedPort}.
+     */
+    public static SingleNodeBroker startBehind(int proxyPort, Map<String, String> settings) throws Exception {
+        return start(new SingleNodeBroker(settings, OptionalInt.of(proxyPort)));
+    }
+
+    private static SingleNodeBroker start(SingleNodeBroker broker) throws Exception {
         Runtime.getRuntime().addShutdownHook(broker.hook);
         // Kafka ends the JVM on what it can't recover from, and halting runs no hook.
         Exit.setHaltProcedure((status, message) -> {
-            System.err.println("the broker gave up: " + message);
+            if (!broker.isRemoved()) {
+                System.err.println("the broker gave up: " + message);
+            }
             broker.removeDirectory();
             Runtime.getRuntime().halt(status == 0 ? 1 : status);
         });
@@ -90,6 +108,11 @@ public final class SingleNodeBroker implements AutoCloseable {
 
     public int port() {
         return port;
+    }
+
+    /** Where the proxy finds the broker. */
+    public int proxiedPort() {
+        return proxiedPort;
     }
 
     public String clusterId() {
@@ -141,6 +164,10 @@ public final class SingleNodeBroker implements AutoCloseable {
         directory = Files.createTempDirectory("fencepost-kafka-broker-");
     }
 
+    private synchronized boolean isRemoved() {
+        return removed;
+    }
+
     private void failIfRemoved() {
         if (removed) {
             throw new IllegalStateException("interrupted before the broker was up");
@@ -167,30 +194,42 @@ public final class SingleNodeBroker implements AutoCloseable {
     }
 
     private void writeProperties() throws IOException {
-        try (ServerSocket first = new ServerSocket(0, 1, InetAddress.getByName(HOST));
-                ServerSocket second = new ServerSocket(0, 1, InetAddress.getByName(HOST))) {
+        int controller;
+        try (ServerSocket first = freePort(); ServerSocket second = freePort(); ServerSocket third = freePort()) {
             port = first.getLocalPort();
-            Map<String, String> all = new HashMap<>(Map.of(
-                    "process.roles", "broker,controller",
-                    "node.id", "1",
-                    "controller.quorum.voters", "1@" + HOST + ":" + second.getLocalPort(),
-                    "listeners", "PLAINTEXT://" + HOST + ":" + port + ",CONTROLLER://" + HOST + ":" + second.getLocalPort(),
-                    "advertised.listeners", "PLAINTEXT://" + HOST + ":" + port,
-                    "controller.listener.names", "CONTROLLER",
-                    "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-                    "log.dirs", directory.resolve("log").toString()));
-            all.putAll(Map.of(
-                    "offsets.topic.num.partitions", "1",
-                    "offsets.topic.replication.factor", "1",
-                    "transaction.state.log.num.partitions", "1",
-                    "transaction.state.log.replication.factor", "1",
-                    "transaction.state.log.min.isr", "1",
-                    "auto.create.topics.enable", "false",
-                    "log.cleaner.dedupe.buffer.size", "4194304"));
-            all.putAll(settings);
-            Files.writeString(propertiesFile(), all.entrySet().stream()
-                    .map(entry -> entry.getKey() + "=" + entry.getValue() + "\n").sorted().collect(Collectors.joining()));
+            proxiedPort = second.getLocalPort();
+            controller = third.getLocalPort();
         }
+        String listeners = "PLAINTEXT://" + HOST + ":" + port;
+        String advertised = listeners;
+        if (proxy.isPresent()) {
+            listeners += ",PROXIED://" + HOST + ":" + proxiedPort;
+            advertised += ",PROXIED://" + HOST + ":" + proxy.getAsInt();
+        }
+        Map<String, String> all = new HashMap<>(Map.of(
+                "process.roles", "broker,controller",
+                "node.id", "1",
+                "controller.quorum.voters", "1@" + HOST + ":" + controller,
+                "listeners", listeners + ",CONTROLLER://" + HOST + ":" + controller,
+                "advertised.listeners", advertised,
+                "controller.listener.names", "CONTROLLER",
+                "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT",
+                "log.dirs", directory.resolve("log").toString()));
+        all.putAll(Map.of(
+                "offsets.topic.num.partitions", "1",
+                "offsets.topic.replication.factor", "1",
+                "transaction.state.log.num.partitions", "1",
+                "transaction.state.log.replication.factor", "1",
+                "transaction.state.log.min.isr", "1",
+                "auto.create.topics.enable", "false",
+                "log.cleaner.dedupe.buffer.size", "4194304"));
+        all.putAll(settings);
+        Files.writeString(propertiesFile(), all.entrySet().stream()
+                .map(entry -> entry.getKey() + "=" + entry.getValue() + "\n").sorted().collect(Collectors.joining()));
+    }
+
+    private static ServerSocket freePort() throws IOException {
+        return new ServerSocket(0, 1, InetAddress.getByName(HOST));
     }
 
     private Path propertiesFile() {
