@@ -28,7 +28,7 @@ final class AssignmentInterval {
     private long earliest;
     private long latest;
 
-    private AssignmentInterval(long ms) {
+    AssignmentInterval(long ms) {
         this.intervalNanos = TimeUnit.MILLISECONDS.toNanos(ms);
     }
 

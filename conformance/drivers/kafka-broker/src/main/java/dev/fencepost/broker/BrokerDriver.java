@@ -28,10 +28,10 @@ public final class BrokerDriver {
     private static final String END = "";
 
     private final ObjectMapper json = new ObjectMapper();
-    private final WireTarget target;
+    private final Target target;
     private final PrintStream answers;
 
-    BrokerDriver(WireTarget target, PrintStream answers) {
+    BrokerDriver(Target target, PrintStream answers) {
         this.target = target;
         this.answers = answers;
     }

@@ -13,7 +13,7 @@ import org.apache.kafka.clients.admin.Admin;
  * What the driver answers from: one broker for the life of the process, and one trace at a time on it. What a trace
  * leaves behind, the next can't see, since it has a group and topics of its own.
  */
-final class WireTarget implements AutoCloseable {
+final class WireTarget implements Target, AutoCloseable {
     /** The epoch of the first member of a new group in Kafka from 4.3 on. */
     static final int FIRST_EPOCH = 2;
 
@@ -63,12 +63,8 @@ final class WireTarget implements AutoCloseable {
         thread.start();
     }
 
-    /**
-     * Makes an empty group.
-     *
-     * @return why a trace can't be configured like this, if so
-     */
-    Optional<String> reset(JsonNode configure) throws Exception {
+    @Override
+    public Optional<String> reset(JsonNode configure) throws Exception {
         SingleNodeBroker broker = broker();
         endTrace();
         Optional<String> reason = Trace.cannotConfigure(configure);
@@ -78,15 +74,16 @@ final class WireTarget implements AutoCloseable {
         return reason;
     }
 
-    /** Does one operation of the trace. */
-    Outcome step(JsonNode operation) throws Exception {
+    @Override
+    public Outcome step(JsonNode operation) throws Exception {
         if (trace == null) {
             throw new IllegalStateException("a step before a reset that succeeded");
         }
         return trace.step(operation);
     }
 
-    private SingleNodeBroker broker() throws Exception {
+    /** The broker, once it is up. */
+    SingleNodeBroker broker() throws Exception {
         try {
             return starting.get();
         } catch (ExecutionException failure) {
