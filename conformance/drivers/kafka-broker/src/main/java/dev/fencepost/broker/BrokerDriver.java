@@ -18,7 +18,7 @@ import org.apache.kafka.common.utils.internals.AppInfoParser;
  * The driver: answers hello, reset, step and bye, a JSON object a line on standard input and output, from a real broker in
  * this process. Nothing else is written to standard output.
  *
- * <p>The broker starts while hello is answered; the first reset waits for it. It is gone, with its directory, when the
+ * <p>Hello is answered once the broker is up, so that no step has to wait for it. The broker is gone, with its directory, when the
  * driver has ended: after bye, at the end of standard input (the replayer is gone), and on SIGTERM or SIGINT.
  */
 public final class BrokerDriver {
@@ -89,7 +89,14 @@ public final class BrokerDriver {
             return true;
         }
         switch (command.path("cmd").asText()) {
-            case "hello" -> write(hello());
+            case "hello" -> {
+                try {
+                    target.start();
+                    write(hello());
+                } catch (Exception failure) {
+                    write(object().put("broken", describe(failure)));
+                }
+            }
             case "reset" -> write(reset(command));
             case "step" -> write(step(command));
             case "bye" -> {

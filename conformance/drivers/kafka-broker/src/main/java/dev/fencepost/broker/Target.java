@@ -5,6 +5,9 @@ import java.util.Optional;
 
 /** What the driver's lines are answered from. */
 interface Target {
+    /** Returns when it is ready for a trace. */
+    void start() throws Exception;
+
     /**
      * Makes an empty group.
      *

@@ -64,6 +64,11 @@ final class WireTarget implements Target, AutoCloseable {
     }
 
     @Override
+    public void start() throws Exception {
+        broker();
+    }
+
+    @Override
     public Optional<String> reset(JsonNode configure) throws Exception {
         SingleNodeBroker broker = broker();
         endTrace();

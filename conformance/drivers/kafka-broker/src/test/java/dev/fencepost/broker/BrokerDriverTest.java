@@ -21,6 +21,9 @@ class BrokerDriverTest {
     private String answer(Outcome outcome, String line) throws IOException {
         Target target = new Target() {
             @Override
+            public void start() {}
+
+            @Override
             public Optional<String> reset(JsonNode configure) {
                 return configure.has("max_size") ? Optional.of("no") : Optional.empty();
             }

@@ -18,7 +18,10 @@ final class FrameGate {
     enum Held {
         /** A {@code TxnOffsetCommit}. */
         COMMIT,
-        /** A heartbeat that reports fewer partitions than m0 once had: it acknowledges a revocation. */
+        /**
+         * A heartbeat that reports fewer partitions than one before it did: it acknowledges a revocation. (A consumer that
+         * has just joined may report none at first, until it knows the names of the topics that it was assigned.)
+         */
         ACKNOWLEDGEMENT
     }
 
@@ -29,6 +32,7 @@ final class FrameGate {
 
     private final Map<Held, Count> counts = new EnumMap<>(Held.class);
     private final int allPartitions;
+    private boolean reportedAll;
     private boolean open;
 
     FrameGate(int allPartitions) {
@@ -40,11 +44,11 @@ final class FrameGate {
 
     /** Returns when the frame may go on: mostly at once. */
     void pass(byte[] frame) throws InterruptedException {
-        Held held = kind(frame);
-        if (held == null) {
-            return;
-        }
         synchronized (this) {
+            Held held = kind(frame);
+            if (held == null) {
+                return;
+            }
             Count count = counts.get(held);
             int number = ++count.arrived;
             notifyAll();
@@ -57,6 +61,13 @@ final class FrameGate {
     /** Waits until the n-th frame of this kind has come. */
     synchronized void await(Held held, int number) throws InterruptedException {
         while (counts.get(held).arrived < number) {
+            wait();
+        }
+    }
+
+    /** Waits until m0 has reported that it holds all partitions. */
+    synchronized void awaitAllReported() throws InterruptedException {
+        while (!reportedAll) {
             wait();
         }
     }
@@ -89,6 +100,11 @@ final class FrameGate {
             return null;
         }
         int reported = heartbeat.topicPartitions().stream().mapToInt(topic -> topic.partitions().size()).sum();
-        return reported < allPartitions ? Held.ACKNOWLEDGEMENT : null;
+        if (reported == allPartitions) {
+            reportedAll = true;
+            notifyAll();
+            return null;
+        }
+        return reportedAll ? Held.ACKNOWLEDGEMENT : null;
     }
 }

@@ -80,6 +80,7 @@ final class Run {
             String throughProxy = SingleNodeBroker.HOST + ":" + proxy.port();
             LateMember m0 = new LateMember(throughProxy, topics, HALF * Topics.PARTITIONS);
             members.add(m0);
+            gate.awaitAllReported();
             gate.await(FrameGate.Held.COMMIT, 1);
             say.accept("m0 has all " + Topics.PARTITIONS + " partitions, has read " + HALF
                     + " inputs of each and written their outputs; its TxnOffsetCommit is held back");

@@ -66,8 +66,18 @@ class FrameGateTest {
     }
 
     @Test
+    void fewer_partitions_before_all_were_reported_acknowledge_no_revocation() {
+        assertTimeoutPreemptively(LIMIT, () -> {
+            gate.pass(heartbeat(2, List.of()));
+            gate.pass(heartbeat(2, List.of(0, 1)));
+            gate.awaitAllReported();
+        });
+    }
+
+    @Test
     void an_acknowledgement_waits_for_its_own_release() {
         assertTimeoutPreemptively(LIMIT, () -> {
+            gate.pass(heartbeat(3, List.of(0, 1)));
             Thread acknowledgement = passing(heartbeat(3, List.of(0)));
             gate.await(FrameGate.Held.ACKNOWLEDGEMENT, 1);
             gate.release(FrameGate.Held.COMMIT);
