@@ -20,6 +20,7 @@ final class Trace implements AutoCloseable {
     private final TraceTopics topics;
     private final AssignmentInterval interval;
     private final Heartbeats heartbeats;
+    private final ClassicMembers classicMembers;
     private final Offsets offsets;
     private final Transactions transactions;
 
@@ -39,6 +40,7 @@ final class Trace implements AutoCloseable {
         heartbeatConnection = new Connection(broker, group + "-heartbeats");
         commitConnection = new Connection(broker, group + "-commits");
         heartbeats = new Heartbeats(heartbeatConnection, group, topics, interval);
+        classicMembers = new ClassicMembers(heartbeatConnection, group, topics);
         offsets = new Offsets(commitConnection, group, topics);
         transactions = new Transactions(commitConnection, group, topics);
     }
@@ -73,8 +75,9 @@ final class Trace implements AutoCloseable {
             case "expire" -> expire(fields);
             case "fail_over" -> failOver(fields);
             case "replicate" -> new Outcome.Skipped("the log of a single broker is committed at once");
-            case "join_group", "sync_group", "classic_heartbeat" ->
-                new Outcome.Skipped("this driver does not speak the classic protocol");
+            case "join_group" -> classicMembers.join(fields);
+            case "sync_group" -> classicMembers.sync(fields);
+            case "classic_heartbeat" -> classicMembers.heartbeat(fields);
             default -> throw new IllegalArgumentException("there is no operation `" + name + "`");
         };
     }

@@ -56,15 +56,16 @@ final class TraceTopics {
      */
     Optional<String> change(JsonNode topics) throws Exception {
         Map<String, Integer> wanted = counts(topics);
+        List<String> gone = new ArrayList<>();
         for (Map.Entry<String, Integer> old : counts.entrySet()) {
             Integer count = wanted.get(old.getKey());
             if (count == null) {
-                return Optional.of("deleting a topic of a real broker also deletes what was committed for it");
-            }
-            if (count < old.getValue()) {
+                gone.add(old.getKey());
+            } else if (count < old.getValue()) {
                 return Optional.of("a topic of a real broker does not shrink");
             }
         }
+        deleteTopics(gone);
         Map<String, NewPartitions> grown = new HashMap<>();
         List<NewTopic> creations = new ArrayList<>();
         wanted.forEach((topic, count) -> {
@@ -77,6 +78,16 @@ final class TraceTopics {
         admin.createPartitions(grown).all().get(ADMIN_SECONDS, TimeUnit.SECONDS);
         create(creations, wanted);
         return Optional.empty();
+    }
+
+    /** The broker drops what was committed for them. A topic that comes back has another id. */
+    private void deleteTopics(List<String> gone) throws Exception {
+        admin.deleteTopics(gone.stream().map(this::name).toList()).all().get(ADMIN_SECONDS, TimeUnit.SECONDS);
+        for (String topic : gone) {
+            counts.remove(topic);
+            ids.remove(topic);
+        }
+        broker.awaitMetadata();
     }
 
     /** Lets the group's epoch rise with the next heartbeat of any member, once and not twice if it is called twice. */

@@ -23,6 +23,7 @@ final class WireTarget implements Target, AutoCloseable {
             "targets",
             "timers",
             "static_members",
+            "classic_members",
             "transactions",
             "assignment_interval",
             "leader_epochs",
