@@ -1,6 +1,6 @@
 package dev.fencepost.broker.demo;
 
-import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -80,6 +80,7 @@ class FrameGateTest {
             gate.pass(heartbeat(3, List.of(0, 1)));
             Thread acknowledgement = passing(heartbeat(3, List.of(0)));
             gate.await(FrameGate.Held.ACKNOWLEDGEMENT, 1);
+            assertEquals(Thread.State.WAITING, acknowledgement.getState());
             gate.release(FrameGate.Held.COMMIT);
             assertTrue(acknowledgement.isAlive());
             gate.release(FrameGate.Held.ACKNOWLEDGEMENT);
@@ -92,10 +93,9 @@ class FrameGateTest {
         assertTimeoutPreemptively(LIMIT, () -> {
             Thread commit = passing(commit());
             gate.await(FrameGate.Held.COMMIT, 1);
-            assertTrue(commit.isAlive());
+            assertEquals(Thread.State.WAITING, commit.getState());
             gate.open();
             commit.join();
-            assertFalse(commit.isAlive());
         });
     }
 }
