@@ -41,4 +41,5 @@ nightly:
 
 # Fuzz the reader of fixtures for a minute (needs a nightly toolchain and cargo-fuzz).
 fuzz SECONDS="60":
-    cd fixtures/fuzz && cargo +nightly fuzz run reader -- -max_total_time={{SECONDS}}
+    mkdir -p fixtures/fuzz/corpus/reader
+    cd fixtures/fuzz && cargo +nightly fuzz run reader corpus/reader ../tests/examples -- -timeout=10 -max_total_time={{SECONDS}}
