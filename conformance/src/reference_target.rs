@@ -97,7 +97,23 @@ struct System {
     /// Producer ids, in the order in which they came up.
     producers: Vec<fencepost_fixtures::names::ProducerName>,
     /// The requests that wait, by the name that the trace gave them.
-    waiting: BTreeMap<Ticket, MessageName>,
+    waiting: BTreeMap<Ticket, Waiting>,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Waiting {
+    name: MessageName,
+    commit: CommitKind,
+}
+
+/// What a request's answer calls the partitions that it stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CommitKind {
+    /// `committed`.
+    Plain,
+    /// `staged`, until the transaction ends.
+    Transactional,
 }
 
 impl Target<Fencing> for ReferenceTarget {
@@ -146,6 +162,8 @@ impl Target<Fencing> for ReferenceTarget {
             waiting: BTreeMap::new(),
         };
         system.set_topics(&configure.topics);
+        // The assignor answers what `target` says from the beginning, and so far nobody gets anything.
+        system.coordinator.set_target(&GROUP.into(), requests::target(&BTreeMap::new()));
         self.system = Some(system);
         Ok(Ready::Ok(Prepared { first_epoch, unseen }))
     }
@@ -195,7 +213,7 @@ impl System {
             Operation::Replicate(replicate) => {
                 let through = match &replicate.through {
                     None => None,
-                    Some(name) => match self.waiting.iter().find(|(_, waiting)| *waiting == name) {
+                    Some(name) => match self.waiting.iter().find(|(_, waiting)| waiting.name == *name) {
                         Some((ticket, _)) => Some(*ticket),
                         None => return Ok(Reply::new(Answered::Error(format!("no request `{name}` waits")))),
                     },
@@ -204,7 +222,12 @@ impl System {
                 self.completed(released)
             }
             Operation::FailOver(_) => {
-                let rules = fail_over_to.unwrap_or_else(|| self.coordinator.rules().clone());
+                let now = self.coordinator.rules();
+                // A trace counts its epochs from one first epoch, whoever the coordinator is when the group is made.
+                let rules = fail_over_to.map_or_else(
+                    || now.clone(),
+                    |rules| Rules { first_group_epoch: now.first_group_epoch, ..rules },
+                );
                 match self.coordinator.fail_over(rules, Survives::HighWatermark) {
                     Ok(released) => self.completed(released),
                     Err(error) => Ok(Reply::new(Answered::Error(format!("the log can't be loaded: {error}")))),
@@ -214,14 +237,18 @@ impl System {
                 let Some((request, name)) = self.request(request) else {
                     return Err(Fault::broken("an operation that is no request"));
                 };
+                let commit = match request {
+                    reference::Request::TxnOffsetCommit(_) => CommitKind::Transactional,
+                    _ => CommitKind::Plain,
+                };
                 let output = self.coordinator.handle(&request);
                 match output.reply {
-                    reference::Reply::Answered(answer) => Ok(Reply::new(self.answered(answer))),
+                    reference::Reply::Answered(answer) => Ok(Reply::new(self.answered(answer, commit))),
                     reference::Reply::Waits(ticket) => {
                         let name = name.ok_or_else(|| {
                             Fault::broken("the request wrote something and has no `id` by which it could be answered later")
                         })?;
-                        self.waiting.insert(ticket, name);
+                        self.waiting.insert(ticket, Waiting { name, commit });
                         Ok(Reply::new(Answered::Nothing))
                     }
                 }
@@ -252,8 +279,9 @@ impl System {
     fn completed(&mut self, released: Vec<(Ticket, reference::Answer)>) -> Result<Reply<Fencing>, Fault> {
         let mut reply = Reply::new(Answered::Nothing);
         for (ticket, answer) in released {
-            let name = self.waiting.remove(&ticket).ok_or_else(|| Fault::broken("an answer that nobody waits for"))?;
-            let completion = match self.answered(answer) {
+            let Waiting { name, commit } =
+                self.waiting.remove(&ticket).ok_or_else(|| Fault::broken("an answer that nobody waits for"))?;
+            let completion = match self.answered(answer, commit) {
                 Answered::Answer(answer) => Completion { answer: Some(answer), error: None },
                 Answered::Error(error) => {
                     let error = error.parse().map_err(Fault::broken)?;

@@ -9,19 +9,19 @@ use fencepost_reference::ErrorCode;
 use fencepost_reference::describe::{self, GroupDescription, MemberDescription, OffsetDescription};
 use fencepost_reference::request::{FetchedOffset, NamedPartition, Response, TopicRef};
 
-use super::System;
+use super::{CommitKind, System};
 use crate::target::Answered;
 
 impl System {
     /// An answer in the words of a trace.
-    pub(super) fn answered(&self, answer: reference::Answer) -> Answered<Fencing> {
+    pub(super) fn answered(&self, answer: reference::Answer, commit: CommitKind) -> Answered<Fencing> {
         match answer {
-            Ok(response) => Answered::Answer(self.response(response)),
+            Ok(response) => Answered::Answer(self.response(response, commit)),
             Err(error) => Answered::Error(error.name().to_owned()),
         }
     }
 
-    fn response(&self, response: Response) -> Answer {
+    fn response(&self, response: Response, kind: CommitKind) -> Answer {
         let mut answer = Answer::default();
         match response {
             Response::Heartbeat(heartbeat) => {
@@ -43,7 +43,10 @@ impl System {
                         Some(error) => drop(answer.refused.insert(partition, error)),
                     }
                 }
-                answer.committed = Some(stored);
+                match kind {
+                    CommitKind::Plain => answer.committed = Some(stored),
+                    CommitKind::Transactional => answer.staged = Some(stored),
+                }
             }
             Response::EndTxn | Response::ClassicHeartbeat | Response::LeaveGroup(_) => {}
             Response::Fetch(fetch) => {

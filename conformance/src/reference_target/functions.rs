@@ -2,6 +2,8 @@
 //!
 //! The topic id of partition `t-n` is 15 zero bytes and the first byte of the topic's name, as the vocabulary says.
 
+mod bytes;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -61,9 +63,8 @@ pub(super) fn decide(rules: &Rules, given: &Given, call: &Call) -> Result<Decisi
             reference::reconciliation::reconcile(rules, &current(before), &inputs)
                 .map(|after| Outcome::Member(given_member(&after, before)))
         }
-        Call::LoadAssignment { .. } | Call::WriteAssignment { .. } => {
-            return Ok(Decision::Skipped("the reference's records are not called yet".to_owned()));
-        }
+        Call::LoadAssignment { value } => return Ok(bytes::load(rules, value)),
+        Call::WriteAssignment { member } => return bytes::write(rules, find(given, member)?),
     };
     Ok(match decided {
         Ok(outcome) => Decision::Outcome(outcome),
