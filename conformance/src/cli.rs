@@ -1,12 +1,15 @@
 //! The command line: what can be said on it. Each command is a module.
 
 mod replay;
+mod smoke;
+mod traces;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::exit::Exit;
+use crate::show::Form;
 
 /// Replays traces of Kafka's epoch protocols on an implementation, and says where it differs
 ///
@@ -25,6 +28,67 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Replay(ReplayArgs),
+    Smoke(SmokeArgs),
+    List(ListArgs),
+    Show(ShowArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Check a new driver, in twelve steps from hello to a commit, each with what to do
+///
+///   fencepost-conformance smoke --target 'python3 my_driver.py'
+///
+/// The checks come in the order in which an author gets them right; docs/writing-a-driver.md walks through them.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct SmokeArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// List traces with their titles
+///
+///   fencepost-conformance list                    all traces in this program
+///   fencepost-conformance list --filter commit    those with `commit` in id or title
+///   fencepost-conformance list --holds-for kafka-4.2
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct ListArgs {
+    /// Files, directories, patterns of paths, ids or patterns of ids, or `-` for standard input [default: the traces in
+    /// this program]
+    #[arg(value_name = "PATH|GLOB|ID|-")]
+    traces: Vec<String>,
+    /// Only those with this in id or title; `*` stands for any characters
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Only those that this variant meets
+    #[arg(long, value_name = "VARIANT")]
+    holds_for: Option<String>,
+}
+
+/// Show a trace as numbered steps, as a sequence diagram, or as it is written
+///
+///   fencepost-conformance show fencing/late-commit-after-second-revocation
+///   fencepost-conformance show my-trace.yaml --format mermaid
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct ShowArgs {
+    /// A file, an id, or `-` for standard input
+    #[arg(value_name = "FILE|ID")]
+    trace: String,
+    /// How it is shown
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Form,
+}
+
+/// Print the completions for a shell
+///
+///   fencepost-conformance completions bash > /etc/bash_completion.d/fencepost-conformance
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: clap_complete::Shell,
 }
 
 /// Replay traces on a target and compare what it answers, step by step
@@ -137,6 +201,15 @@ pub fn main() -> Exit {
     };
     match cli.command {
         Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Smoke(arguments) => smoke::run(&arguments),
+        Command::List(arguments) => traces::list(&arguments),
+        Command::Show(arguments) => traces::show(&arguments),
+        Command::Completions(CompletionsArgs { shell }) => {
+            let mut completions = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "fencepost-conformance", &mut completions);
+            print(&String::from_utf8_lossy(&completions));
+            Exit::AsExpected
+        }
     }
 }
 

@@ -226,13 +226,16 @@ impl<V: Vocabulary> Target<V> for Driver {
         }
     }
 
-    fn bye(&mut self) {
+    fn bye(&mut self) -> Result<(), Fault> {
         let command: Command<'_, V> = Command::Bye {};
         if let Ok(line) = serde_json::to_string(&command) {
             self.process.write(line);
         }
-        // One that does not end in time is killed when it is dropped.
-        let _ = self.process.end();
+        match self.process.end() {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(ended(&mut self.process, FaultKind::Died, format!("the driver ended ({status}) at bye"))),
+            None => Err(ended(&mut self.process, FaultKind::TimedOut, "the driver does not end at bye".to_owned())),
+        }
     }
 }
 
@@ -245,7 +248,7 @@ impl Implementation for Driver {
         Some(self)
     }
 
-    fn bye(&mut self) {
-        <Self as Target<Fencing>>::bye(self);
+    fn bye(&mut self) -> Result<(), Fault> {
+        <Self as Target<Fencing>>::bye(self)
     }
 }

@@ -119,6 +119,26 @@ impl Replayable for Fencing {
         found
     }
 
+    fn sender(operation: &Operation) -> Option<String> {
+        let nobody = || "nobody".to_owned();
+        let named = |name: &MemberName| if name.as_str().is_empty() { nobody() } else { name.to_string() };
+        match operation {
+            Operation::Heartbeat(request) => Some(named(&request.member)),
+            Operation::Leave(request) => Some(named(&request.member)),
+            Operation::Commit(request) => Some(named(&request.member)),
+            Operation::TxnCommit(request) => Some(request.producer.to_string()),
+            Operation::EndTransaction(request) => Some(request.producer.to_string()),
+            Operation::Fetch(request) => Some(request.member.as_ref().map_or_else(nobody, named)),
+            Operation::JoinGroup(request) => Some(named(&request.member)),
+            Operation::SyncGroup(request) | Operation::ClassicHeartbeat(request) => Some(named(&request.member)),
+            Operation::Target(_)
+            | Operation::Topics(_)
+            | Operation::Expire(_)
+            | Operation::Replicate(_)
+            | Operation::FailOver(_) => None,
+        }
+    }
+
     fn operation_phrase(operation: &Operation) -> String {
         phrases::operation(operation)
     }

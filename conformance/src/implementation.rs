@@ -21,8 +21,10 @@ pub trait Implementation: Send {
         None
     }
 
-    /// No more will be asked.
-    fn bye(&mut self) {}
+    /// No more will be asked. A fault here costs no trace.
+    fn bye(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 /// Starts implementations: one for each thread of a run, and another after a fault.
@@ -50,8 +52,8 @@ impl<T: Target<Fencing> + Send> Implementation for FencingOnly<T> {
         Some(&mut self.0)
     }
 
-    fn bye(&mut self) {
-        self.0.bye();
+    fn bye(&mut self) -> Result<(), Fault> {
+        self.0.bye()
     }
 }
 

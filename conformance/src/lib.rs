@@ -12,7 +12,10 @@
 //! | [`expectations`] | a target's known deviations |
 //! | [`fingerprint`] | which variant a target behaves like |
 //! | [`report`] | what a run came to, in four forms |
+//! | [`suite`] | the traces as tests of an implementation in Rust |
 //! | [`phrases`] | the words of the reports |
+//! | [`show`] | a trace for a reader |
+//! | [`smoke`] | twelve checks of a new driver |
 //! | [`selection`], [`pattern`] | which traces |
 //! | [`cli`], [`exit`] | the command line |
 
@@ -32,5 +35,8 @@ pub mod replayer;
 pub mod report;
 pub mod runner;
 pub mod selection;
+pub mod show;
+pub mod smoke;
+pub mod suite;
 pub mod target;
 pub mod wire;

@@ -44,6 +44,9 @@ pub trait Replayable: Vocabulary {
     /// How `got`, a whole state, differs from `expected`: partial by entity, complete within one.
     fn differences(expected: &Self::State, got: &Self::State, unseen: &BTreeSet<Unseen>) -> Vec<Difference>;
 
+    /// Who sends the request that an operation is; none where it is no request.
+    fn sender(operation: &Self::Operation) -> Option<String>;
+
     /// An operation, as in `commit of a, epoch 2, t-1 = 50`.
     fn operation_phrase(operation: &Self::Operation) -> String;
     /// A setup operation.

@@ -77,8 +77,10 @@ pub struct Failure {
     pub differences: Vec<Difference>,
     /// The steps before, in order.
     pub before: Vec<PastStep>,
-    /// The last state that was read before, a line an entity.
+    /// The last state that was read before, a line an entity; for a function trace what the decision rests on.
     pub state_before: Vec<String>,
+    /// The step after which that state was read; 0 is the start.
+    pub state_at: Option<usize>,
 }
 
 impl Failure {
@@ -271,6 +273,7 @@ impl<V: Replayable> Run<'_, V> {
             differences: vec![Difference { part: "outcome".to_owned(), expected, got }],
             before: Vec::new(),
             state_before: V::given_phrases(&function.given),
+            state_at: None,
         })))
     }
 
@@ -296,7 +299,7 @@ impl<V: Replayable> Run<'_, V> {
 
     fn behaviour(&mut self, behaviour: &Behaviour<V>, decisive: usize) -> Result<(), End> {
         self.setup(behaviour)?;
-        let mut state = self.start(behaviour)?;
+        let mut state = self.start(behaviour)?.map(|state| (0, state));
         let mut decided = decisive == 0 && self.has(Kind::State);
         for (step, number) in behaviour.steps.iter().zip(1..) {
             let missing = V::operation_lacks(&step.operation, &behaviour.configure, &self.hello.features);
@@ -373,7 +376,7 @@ impl<V: Replayable> Run<'_, V> {
         behaviour: &Behaviour<V>,
         step: &Step<V>,
         number: usize,
-        state: &mut Option<V::State>,
+        state: &mut Option<(usize, V::State)>,
     ) -> Result<Stepped, End> {
         let (wire, sees) = (self.has(Kind::Wire), self.has(Kind::State));
         let at = Place::step(number);
@@ -408,10 +411,11 @@ impl<V: Replayable> Run<'_, V> {
             }
         }
         if !differences.is_empty() {
-            return Err(self.wrong(behaviour, at, V::operation_phrase(&step.operation), differences, state.as_ref()));
+            let before = state.as_ref().map(|(step, state)| (*step, state));
+            return Err(self.wrong(behaviour, at, V::operation_phrase(&step.operation), differences, before));
         }
-        if observe {
-            state.clone_from(&reply.state);
+        if let Some(read) = &reply.state {
+            *state = Some((number, read.clone()));
         }
         if wire && !step.refuse.is_empty() {
             let asked = self.refusals(behaviour, step, number, reply.state.as_ref())?;
@@ -462,7 +466,8 @@ impl<V: Replayable> Run<'_, V> {
             compare_named("sends", &BTreeMap::new(), &reply.sends, V::message_phrase, &mut differences);
             if !differences.is_empty() {
                 self.past(number, step);
-                return Err(self.wrong(behaviour, at, V::operation_phrase(operation), differences, state));
+                let before = state.map(|state| (number, state));
+                return Err(self.wrong(behaviour, at, V::operation_phrase(operation), differences, before));
             }
         }
         let (Some(before), true) = (state, asked) else {
@@ -491,7 +496,7 @@ impl<V: Replayable> Run<'_, V> {
         }
         self.past(number, step);
         let doing = "the state is read again after the refusals, which must leave it as it was".to_owned();
-        Err(self.wrong(behaviour, at, doing, differences, state))
+        Err(self.wrong(behaviour, at, doing, differences, state.map(|state| (number, state))))
     }
 
     fn ask(&mut self, at: Place, action: Action<'_, V>, observe: bool) -> Result<Reply<V>, End> {
@@ -516,7 +521,7 @@ impl<V: Replayable> Run<'_, V> {
         at: Place,
         doing: String,
         differences: Vec<Difference>,
-        state: Option<&V::State>,
+        state: Option<(usize, &V::State)>,
     ) -> End {
         let mut before: Vec<PastStep> = (behaviour.steps.iter().zip(1..))
             .take(at.step.saturating_sub(1))
@@ -527,9 +532,9 @@ impl<V: Replayable> Run<'_, V> {
             })
             .collect();
         before.append(&mut self.before);
-        let state_before = state.map(V::state_phrases).unwrap_or_default();
+        let (state_at, state_before) = state.map_or((None, Vec::new()), |(step, state)| (Some(step), V::state_phrases(state)));
         let steps = behaviour.steps.len();
-        End::Wrong(Box::new(Failure { at, steps, doing, differences, before, state_before }))
+        End::Wrong(Box::new(Failure { at, steps, doing, differences, before, state_before, state_at }))
     }
 }
 

@@ -38,8 +38,10 @@ pub trait Target<V: Vocabulary> {
         Ok(Decision::Skipped("this target has no functions to call".to_owned()))
     }
 
-    /// No more will be asked.
-    fn bye(&mut self) {}
+    /// No more will be asked. A fault here costs no trace.
+    fn bye(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 /// What a target says of itself.

@@ -14,7 +14,6 @@ use crate::implementation::{Launcher, ReferenceLauncher};
 use crate::report::terminal::Style;
 use crate::report::{Assessment, json, junit, markdown, terminal};
 use crate::runner::{self, Options, TraceResult};
-use crate::selection;
 use crate::target::Fault;
 
 /// The name of the target that is in this process.
@@ -63,14 +62,9 @@ pub(super) fn replay(arguments: &ReplayArgs) -> Exit {
         let known: Vec<&str> = variants::VARIANTS.iter().map(|variant| variant.name).collect();
         return fail(format!("there is no variant `{variant}`; there are {}", known.join(", ")));
     }
-    let fixtures = match selection::select(&arguments.traces) {
+    let fixtures = match super::traces::selected(&arguments.traces) {
         Ok(fixtures) => fixtures,
-        Err(errors) => {
-            for error in &errors {
-                eprintln!("error: {error}");
-            }
-            return Exit::Broken;
-        }
+        Err(exit) => return exit,
     };
     let expectations = match arguments.expect.as_deref().map(|path| read_expectations(path, arguments.update_expect)) {
         Some(Err(exit)) => return exit,

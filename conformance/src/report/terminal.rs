@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use fencepost_fixtures::TraceId;
+
 use super::Assessment;
 use crate::exit::Exit;
 use crate::replayer::{Breakdown, Failure, Verdict};
@@ -24,15 +26,15 @@ impl Style {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    fn good(self, text: &str) -> String {
+    pub(crate) fn good(self, text: &str) -> String {
         self.paint("32", text)
     }
 
-    fn bad(self, text: &str) -> String {
+    pub(crate) fn bad(self, text: &str) -> String {
         self.paint("31;1", text)
     }
 
-    fn weak(self, text: &str) -> String {
+    pub(crate) fn weak(self, text: &str) -> String {
         self.paint("2", text)
     }
 }
@@ -43,6 +45,15 @@ pub fn render(assessment: &Assessment, style: Style) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write(&mut text, assessment, style);
+    text
+}
+
+/// The first wrong step of a trace, without colours.
+#[must_use]
+pub fn failure(id: &TraceId, failure: &Failure) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_failure(&mut text, id, failure, Style::default());
     text
 }
 
@@ -95,7 +106,7 @@ fn write_result(out: &mut String, assessment: &Assessment, result: &TraceResult,
         Some(Verdict::Inconclusive(_)) => Ok(()),
         Some(Verdict::Failed(_)) if assessment.is_listed(result) && !style.verbose => Ok(()),
         Some(Verdict::Failed(failure)) => {
-            write_failure(out, result, failure, style)?;
+            write_failure(out, &result.id, failure, style)?;
             let listed = match (&assessment.checked, assessment.is_listed(result)) {
                 (_, true) => "yes: fails as the list of expected deviations says",
                 (Some(_), false) => "no: not, or not so, in the list of expected deviations",
@@ -108,7 +119,7 @@ fn write_result(out: &mut String, assessment: &Assessment, result: &TraceResult,
 }
 
 /// Writes the first wrong step: what was done, what was expected, what came, and the steps before.
-fn write_failure(out: &mut String, result: &TraceResult, failure: &Failure, style: Style) -> fmt::Result {
+fn write_failure(out: &mut String, id: &TraceId, failure: &Failure, style: Style) -> fmt::Result {
     let of = if failure.steps > 0 { format!(" of {}", failure.steps) } else { String::new() };
     let place = match (failure.steps, failure.at.step, failure.at.within) {
         (0, ..) => "the call".to_owned(),
@@ -117,7 +128,7 @@ fn write_failure(out: &mut String, result: &TraceResult, failure: &Failure, styl
         (_, step, None) => format!("step {step}{of}"),
         (_, step, Some(refusal)) => format!("step {step}{of}, refusal {refusal}"),
     };
-    writeln!(out, "{}   {}   {place}", result.id, style.bad("FAIL"))?;
+    writeln!(out, "{id}   {}   {place}", style.bad("FAIL"))?;
     writeln!(out, "    do        {}", failure.doing)?;
     for difference in &failure.differences {
         if difference.part != "answer" {
@@ -132,10 +143,19 @@ fn write_failure(out: &mut String, result: &TraceResult, failure: &Failure, styl
         writeln!(out, "    {label:<8}  {:>2}  {} -> {}", step.step, step.doing, step.answered)?;
         label = "";
     }
-    let mut label = if failure.steps == 0 { "given" } else { "state" };
+    let mut label = match failure.state_at {
+        _ if failure.steps == 0 => "given".to_owned(),
+        None => String::new(),
+        Some(0) => "state at the start".to_owned(),
+        Some(step) => format!("state after step {step}"),
+    };
+    if failure.steps > 0 && !failure.state_before.is_empty() {
+        writeln!(out, "    {label}")?;
+        label = String::new();
+    }
     for line in &failure.state_before {
         writeln!(out, "    {label:<8}  {line}")?;
-        label = "";
+        label = String::new();
     }
     Ok(())
 }
