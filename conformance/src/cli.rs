@@ -1,5 +1,8 @@
 //! The command line: what can be said on it. Each command is a module.
 
+// What stands here is read in a terminal, where Markdown is noise.
+#![allow(clippy::doc_markdown)]
+
 mod replay;
 mod smoke;
 mod traces;
@@ -36,7 +39,7 @@ enum Command {
 
 /// Check a new driver, in twelve steps from hello to a commit, each with what to do
 ///
-///   fencepost-conformance smoke --target 'python3 my_driver.py'
+///   fencepost-conformance smoke --target 'python3 driver.py'
 ///
 /// The checks come in the order in which an author gets them right; docs/writing-a-driver.md walks through them.
 #[derive(Debug, Args)]

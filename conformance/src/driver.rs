@@ -101,11 +101,16 @@ impl Driver {
             return Err(ended(&mut self.process, FaultKind::WrongStep, message));
         }
         if let Some(context) = answer.broken {
-            return Err(ended(&mut self.process, FaultKind::Broken, format!("the driver says that it is broken: {context}")));
+            return Err(ended(
+                &mut self.process,
+                FaultKind::Broken,
+                format!("the driver says that it is broken: {context}"),
+            ));
         }
         let results = [answer.ok.is_some(), answer.error.is_some(), answer.skipped.is_some()];
         if results.into_iter().filter(|present| *present).count() != 1 {
-            let message = format!("the answer to {what} has none or several of `ok`, `error`, `skipped`: {}", cut(&line));
+            let message =
+                format!("the answer to {what} has none or several of `ok`, `error`, `skipped`: {}", cut(&line));
             return Err(ended(&mut self.process, FaultKind::Garbage, message));
         }
         Ok(answer)
@@ -140,9 +145,10 @@ fn exchange(process: &mut Process, command: &impl Serialize, limit: Duration, wh
         Err(NoLine::Ended(None)) => {
             (FaultKind::Died, format!("the driver closed its standard output instead of answering {what}"))
         }
-        Err(NoLine::TooLong(bytes)) => {
-            (FaultKind::Garbage, format!("the driver's answer to {what} is longer than {bytes} B, without a line break"))
-        }
+        Err(NoLine::TooLong(bytes)) => (
+            FaultKind::Garbage,
+            format!("the driver's answer to {what} is longer than {bytes} B, without a line break"),
+        ),
         Err(NoLine::NotText(shown)) => {
             (FaultKind::Garbage, format!("the driver's answer to {what} is not UTF-8: {shown}"))
         }
@@ -233,7 +239,9 @@ impl<V: Vocabulary> Target<V> for Driver {
         }
         match self.process.end() {
             Some(status) if status.success() => Ok(()),
-            Some(status) => Err(ended(&mut self.process, FaultKind::Died, format!("the driver ended ({status}) at bye"))),
+            Some(status) => {
+                Err(ended(&mut self.process, FaultKind::Died, format!("the driver ended ({status}) at bye")))
+            }
             None => Err(ended(&mut self.process, FaultKind::TimedOut, "the driver does not end at bye".to_owned())),
         }
     }

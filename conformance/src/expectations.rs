@@ -85,8 +85,8 @@ fn step_of(at: Place) -> String {
 impl Expectations {
     /// Reads a list.
     pub fn read(path: &Path) -> Result<Self, ExpectationsError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ExpectationsError::File { path: path.to_owned(), error })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|error| ExpectationsError::File { path: path.to_owned(), error })?;
         Self::parse(path, &text)
     }
 
@@ -101,7 +101,8 @@ impl Expectations {
         };
         // In block style, as the list is written, each entry begins with a dash in the first column.
         let starts: Vec<usize> = (1..).zip(text.lines()).filter(|(_, l)| l.starts_with("- ")).map(|(n, _)| n).collect();
-        let lines = (0..entries.len()).map(|index| starts.get(index).copied().filter(|_| starts.len() == entries.len()));
+        let lines =
+            (0..entries.len()).map(|index| starts.get(index).copied().filter(|_| starts.len() == entries.len()));
         let lines = lines.collect();
         Ok(Self { path: path.to_owned(), entries, lines })
     }

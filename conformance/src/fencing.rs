@@ -91,12 +91,7 @@ impl Replayable for Fencing {
         };
         if expected.group.is_some() && !unseen.contains(&Unseen::Group) {
             let (expected, got) = (expected.group.as_ref(), got.group.as_ref());
-            compare(
-                expected == got,
-                "group".to_owned(),
-                phrases::group_state(expected),
-                phrases::group_state(got),
-            );
+            compare(expected == got, "group".to_owned(), phrases::group_state(expected), phrases::group_state(got));
         }
         for (name, member) in &expected.members {
             let expected = member.as_ref().map(|member| visible(member, unseen));
@@ -194,10 +189,7 @@ fn is_invalid_heartbeat(heartbeat: &Heartbeat) -> bool {
 
 /// Whether some partition does not exist (docs/fencing.md 3.1). A trace in which topics change is not looked through:
 /// it needs [`Feature::TopicsChange`] anyway.
-fn names_unknown_topics<'a>(
-    mut partitions: impl Iterator<Item = &'a TopicPartition>,
-    configure: &Configure,
-) -> bool {
+fn names_unknown_topics<'a>(mut partitions: impl Iterator<Item = &'a TopicPartition>, configure: &Configure) -> bool {
     partitions.any(|partition| {
         let count = configure.topics.iter().find(|(topic, _)| topic.as_str() == partition.topic);
         count.is_none_or(|(_, count)| partition.partition >= *count)

@@ -4,6 +4,8 @@
 //! them apart: exactly one of the two meets it. What the target did with that trace rules one of them out. A variant that
 //! is never ruled out is what the target behaves like.
 
+use std::fmt::Write as _;
+
 use fencepost_fixtures::variants::{self, ClientRule, Rules};
 use fencepost_fixtures::{Protocol, TraceId};
 use serde::Serialize;
@@ -109,10 +111,8 @@ fn fingerprint(protocol: Protocol, results: &[TraceResult]) -> Option<Fingerprin
             ruled_out.push(RuledOut { variant, by: result.id.clone(), met: *met });
         }
     }
-    let like: Vec<&'static str> = candidates
-        .into_iter()
-        .filter(|variant| ruled_out.iter().all(|out| out.variant != *variant))
-        .collect();
+    let like: Vec<&'static str> =
+        candidates.into_iter().filter(|variant| ruled_out.iter().all(|out| out.variant != *variant)).collect();
     let exceptions = match like.as_slice() {
         [variant] => known
             .iter()
@@ -141,11 +141,12 @@ impl Fingerprint {
             [variant] => {
                 let mut text = format!("Its {protocol} behaves like {variant}");
                 if !self.exceptions.is_empty() {
+                    // Writing to a string does not fail.
                     let but: Vec<String> = self.exceptions.iter().take(3).map(ToString::to_string).collect();
                     let more = self.exceptions.len().saturating_sub(but.len());
-                    text += &format!(", except on {}", but.join(", "));
+                    let _ = write!(text, ", except on {}", but.join(", "));
                     if more > 0 {
-                        text += &format!(" and {more} more");
+                        let _ = write!(text, " and {more} more");
                     }
                 }
                 text + "."

@@ -3,9 +3,9 @@
 //! [`Target`] is generic over the protocol; what stands here is the table of protocols, so that a run over traces of all
 //! of them finds the right target. A new protocol is one method here and one arm in [`replay_document`].
 
+use fencepost_fixtures::Document;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::trace::Vocabulary;
-use fencepost_fixtures::Document;
 
 use crate::reference_target::ReferenceTarget;
 use crate::replayer::{Counts, Replay, Verdict, replay};

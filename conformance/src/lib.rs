@@ -7,7 +7,7 @@
 //! | [`replayable`] | what the replayer must know of a protocol; [`fencing`] is one |
 //! | [`implementation`] | the targets of an implementation, a protocol each |
 //! | [`reference_target`] | the reference coordinator, in this process |
-//! | [`driver`], [`process`], [`wire`] | an implementation in another process, behind JSON lines |
+//! | [`driver`], [`process`], [`wire`], [`driver_schema`] | an implementation in another process, behind JSON lines |
 //! | [`runner`] | many traces, side by side |
 //! | [`expectations`] | a target's known deviations |
 //! | [`fingerprint`] | which variant a target behaves like |
@@ -21,6 +21,7 @@
 
 pub mod cli;
 pub mod driver;
+pub mod driver_schema;
 pub mod exit;
 pub mod expectations;
 pub mod fencing;

@@ -1,7 +1,9 @@
 //! The words in which reports and `show` tell a fencing trace: operations, answers and states as a reader would say them.
+//!
+//! Writing to a string does not fail, so that the results of `write!` are dropped here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 
 use fencepost_fixtures::fencing::{
     Answer, Call, ClassicRequest, Completion, Given, GivenMember, GroupPhase, GroupState, MemberPhase, MemberState,
@@ -27,10 +29,10 @@ fn with_epochs(partitions: &BTreeMap<TopicPartition, Epoch>) -> String {
 fn offset(offset: &Offset) -> String {
     let mut text = offset.offset.to_string();
     if offset.leader_epoch != -1 {
-        text += &format!(" (leader epoch {})", offset.leader_epoch);
+        let _ = write!(text, " (leader epoch {})", offset.leader_epoch);
     }
     if offset.metadata_bytes != 0 {
-        text += &format!(" ({} B of metadata)", offset.metadata_bytes);
+        let _ = write!(text, " ({} B of metadata)", offset.metadata_bytes);
     }
     text
 }
@@ -89,13 +91,13 @@ pub fn operation(operation: &Operation) -> String {
             text += &reported(heartbeat.owned.as_ref());
             text += &instance(heartbeat.instance.as_ref());
             if let Some(topics) = &heartbeat.topics {
-                text += &format!(", subscribes to {}", joined(topics, " ", "nothing"));
+                let _ = write!(text, ", subscribes to {}", joined(topics, " ", "nothing"));
             }
             if let Some(timeout) = heartbeat.rebalance_timeout_ms {
-                text += &format!(", rebalance timeout {timeout} ms");
+                let _ = write!(text, ", rebalance timeout {timeout} ms");
             }
             if let Some(assignor) = &heartbeat.assignor {
-                text += &format!(", assignor {assignor}");
+                let _ = write!(text, ", assignor {assignor}");
             }
             text + &version(heartbeat.version) + &request(heartbeat.id.as_ref())
         }
@@ -163,7 +165,7 @@ pub fn operation(operation: &Operation) -> String {
             let mut text = format!("JoinGroup of {}{}", member(&join.member), reported(Some(&join.owned)));
             text += &instance(join.instance.as_ref());
             if let Some(topics) = &join.topics {
-                text += &format!(", subscribes to {}", joined(topics, " ", "nothing"));
+                let _ = write!(text, ", subscribes to {}", joined(topics, " ", "nothing"));
             }
             text + &request(join.id.as_ref())
         }
@@ -233,7 +235,7 @@ pub fn member_state(state: Option<&MemberState>) -> String {
     };
     let mut text = format!("epoch {}, {}, owns {}", state.epoch, phase(state.state), with_epochs(&state.assigned));
     if !state.pending_revocation.is_empty() {
-        text += &format!(", gives up {}", with_epochs(&state.pending_revocation));
+        let _ = write!(text, ", gives up {}", with_epochs(&state.pending_revocation));
     }
     text
 }
@@ -299,7 +301,7 @@ fn given_member(state: &GivenMember) -> String {
         with_epochs(&state.assigned)
     );
     if !state.pending_revocation.is_empty() {
-        text += &format!(", gives up {}", with_epochs(&state.pending_revocation));
+        let _ = write!(text, ", gives up {}", with_epochs(&state.pending_revocation));
     }
     if state.classic {
         text += ", classic protocol";

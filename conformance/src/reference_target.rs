@@ -57,13 +57,13 @@ impl ReferenceTarget {
         let Some(variants::Rules::Fencing(fencing)) = known else {
             return Err(format!("there is no variant `{name}` of fencing"));
         };
-        let rules = rules_of(&fencing);
+        let rules = rules_of(fencing);
         Ok((self.mutation.map_or(rules.clone(), |mutation| rules.with(mutation)), fencing))
     }
 }
 
 /// The reference's rules that a variant stands for.
-fn rules_of(fencing: &FencingRules) -> Rules {
+fn rules_of(fencing: FencingRules) -> Rules {
     let release = match fencing.release {
         Release::V4_0 => Rules::kafka_4_0(),
         Release::V4_2 => Rules::kafka_4_2(),
@@ -227,10 +227,8 @@ impl System {
             Operation::FailOver(_) => {
                 let now = self.coordinator.rules();
                 // A trace counts its epochs from one first epoch, whoever the coordinator is when the group is made.
-                let rules = fail_over_to.map_or_else(
-                    || now.clone(),
-                    |rules| Rules { first_group_epoch: now.first_group_epoch, ..rules },
-                );
+                let rules = fail_over_to
+                    .map_or_else(|| now.clone(), |rules| Rules { first_group_epoch: now.first_group_epoch, ..rules });
                 match self.coordinator.fail_over(rules, Survives::HighWatermark) {
                     Ok(released) => self.completed(released),
                     Err(error) => Ok(Reply::new(Answered::Error(format!("the log can't be loaded: {error}")))),

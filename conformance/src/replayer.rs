@@ -18,7 +18,8 @@ use serde::Serialize;
 
 use crate::replayable::{Difference, Replayable};
 use crate::target::{
-    Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, Place, Prepared, Question, Ready, Reply, Reset, Target, Unseen,
+    Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, Place, Prepared, Question, Ready, Reply, Reset,
+    Target, Unseen,
 };
 
 /// How many expectations there were of each kind.
@@ -88,9 +89,10 @@ impl Failure {
     /// lists hold this line without the step.
     #[must_use]
     pub fn message(&self) -> String {
-        let differences = self.differences.iter().map(|Difference { part, expected, got }| {
-            format!("{part}: expected {expected}, got {got}")
-        });
+        let differences = self
+            .differences
+            .iter()
+            .map(|Difference { part, expected, got }| format!("{part}: expected {expected}, got {got}"));
         differences.collect::<Vec<_>>().join("; ")
     }
 }
@@ -252,7 +254,9 @@ impl<V: Replayable> Run<'_, V> {
         let decision = self.target.call(&question).map_err(|fault| End::broken(at, fault))?;
         self.operations += 1;
         let (equal, got) = match (&decision, &function.outcome) {
-            (Decision::Skipped(reason), _) => return Err(End::Inconclusive(format!("the target skipped it: {reason}"))),
+            (Decision::Skipped(reason), _) => {
+                return Err(End::Inconclusive(format!("the target skipped it: {reason}")));
+            }
             (Decision::Outcome(got), expected) => (expected.as_ref() == Ok(got), V::outcome_phrase(got)),
             (Decision::Error(got), expected) => {
                 (expected.as_ref().is_err_and(|expected| expected.name() == got), format!("error {got}"))
@@ -291,9 +295,7 @@ impl<V: Replayable> Run<'_, V> {
                 self.unseen.extend(unseen);
                 Ok(first_epoch.unwrap_or(self.hello.first_epoch).saturating_sub(1))
             }
-            Ready::Skipped(reason) => {
-                Err(End::Inconclusive(format!("the target can't be reset to this: {reason}")))
-            }
+            Ready::Skipped(reason) => Err(End::Inconclusive(format!("the target can't be reset to this: {reason}"))),
         }
     }
 
@@ -381,13 +383,8 @@ impl<V: Replayable> Run<'_, V> {
         let (wire, sees) = (self.has(Kind::Wire), self.has(Kind::State));
         let at = Place::step(number);
         let observe = sees && (step.state.is_some() || (wire && !step.refuse.is_empty()));
-        let input = Input {
-            trace: self.id,
-            at,
-            broker: step.at.as_ref(),
-            action: Action::Operation(&step.operation),
-            observe,
-        };
+        let input =
+            Input { trace: self.id, at, broker: step.at.as_ref(), action: Action::Operation(&step.operation), observe };
         let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
         self.operations += 1;
         if let Answered::Skipped(reason) = reply.answered {
@@ -532,7 +529,8 @@ impl<V: Replayable> Run<'_, V> {
             })
             .collect();
         before.append(&mut self.before);
-        let (state_at, state_before) = state.map_or((None, Vec::new()), |(step, state)| (Some(step), V::state_phrases(state)));
+        let (state_at, state_before) =
+            state.map_or((None, Vec::new()), |(step, state)| (Some(step), V::state_phrases(state)));
         let steps = behaviour.steps.len();
         End::Wrong(Box::new(Failure { at, steps, doing, differences, before, state_before, state_at }))
     }

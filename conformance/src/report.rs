@@ -3,7 +3,7 @@
 //! | module | form |
 //! |---|---|
 //! | [`terminal`] | lines for a person |
-//! | [`junit`] | JUnit XML |
+//! | [`junit`] | `JUnit` XML |
 //! | [`markdown`] | the summary of a CI run |
 //! | [`json`] | everything, for programs |
 
@@ -67,9 +67,8 @@ impl Assessment {
         let totals = self.totals();
         let broken = self.run.results.iter().any(|result| matches!(result.verdict, Some(Verdict::Broken(_))));
         let compared_nothing = self.run.compared().total() == 0;
-        let failed = self
-            .planned()
-            .any(|result| matches!(result.verdict, Some(Verdict::Failed(_))) && !self.is_listed(result));
+        let failed =
+            self.planned().any(|result| matches!(result.verdict, Some(Verdict::Failed(_))) && !self.is_listed(result));
         if broken || self.run.gave_up.is_some() || (compared_nothing && !self.run.interrupted) {
             Exit::Broken
         } else if self.run.interrupted || totals.not_run > 0 {

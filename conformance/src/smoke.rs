@@ -215,9 +215,9 @@ impl Conversation {
         let broken = |fault: Fault| Checked::Wrong(told(&fault));
         self.reset().map_err(broken)?;
         match self.heartbeat(1, Epoch(0)).map_err(broken)? {
-            Answered::Answer(answer) => answer
-                .epoch
-                .ok_or_else(|| Checked::Wrong("the answer to a join has no `epoch`".to_owned())),
+            Answered::Answer(answer) => {
+                answer.epoch.ok_or_else(|| Checked::Wrong("the answer to a join has no `epoch`".to_owned()))
+            }
             other => Err(Checked::Wrong(format!("a join was answered {}", named(&other)))),
         }
     }
@@ -256,6 +256,7 @@ fn expects_error(answered: &Answered<Fencing>, error: &str) -> Checked {
 }
 
 fn names_something(conversation: &mut Conversation) -> Result<Checked, Fault> {
+    conversation.target()?;
     let hello = &conversation.hello;
     Ok(if !hello.protocols.contains(&Protocol::Fencing) {
         Checked::Wrong("hello does not name the protocol `fencing`".to_owned())
@@ -338,7 +339,9 @@ fn observes(conversation: &mut Conversation) -> Result<Checked, Fault> {
         Some(member) if member.epoch != epoch => {
             Checked::Wrong(format!("`a` was answered epoch {epoch} and is shown with {}", member.epoch))
         }
-        Some(_) if state.offsets.is_none() => Checked::Wrong("`offsets` is missing; write {} where there are none".to_owned()),
+        Some(_) if state.offsets.is_none() => {
+            Checked::Wrong("`offsets` is missing; write {} where there are none".to_owned())
+        }
         Some(_) => Checked::Right,
     })
 }

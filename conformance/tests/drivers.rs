@@ -86,7 +86,8 @@ fn trace_with_a_long_line() -> Result<Document, Failed> {
 }
 
 fn run(mode: &str, ids: &[&str], jobs: usize) -> Result<Run, Failed> {
-    let document = |id: &&str| if *id == "fencing/bad" && mode == "never-read" { trace_with_a_long_line() } else { trace(id) };
+    let document =
+        |id: &&str| if *id == "fencing/bad" && mode == "never-read" { trace_with_a_long_line() } else { trace(id) };
     let documents = ids.iter().map(document).collect::<Result<Vec<_>, _>>()?;
     let documents: Vec<&Document> = documents.iter().collect();
     let cancelled = AtomicBool::new(false);
@@ -255,7 +256,8 @@ fn driver(mode: &str) {
         if mode == "twice" && bad {
             writeln!(out, "{answer}").expect("the replayer reads");
         }
-        let read_again = command["trace"] == "fencing/bad" && command["at"] == json!([2]) && command.get("do").is_none();
+        let read_again =
+            command["trace"] == "fencing/bad" && command["at"] == json!([2]) && command.get("do").is_none();
         if mode == "never-read" && read_again {
             eprintln!("this is the end");
             wait_for_ever();
@@ -291,7 +293,7 @@ fn misbehave(mode: &str, command: &Value, out: &mut impl Write) -> bool {
         }
         "endless" => loop {
             // The replayer stops reading when it has enough, and kills this.
-            if out.write_all(&[b'x'; 1 << 16]).is_err() {
+            if out.write_all(&[b'x'; 1 << 12]).is_err() {
                 wait_for_ever();
             }
         },
@@ -329,8 +331,10 @@ fn misbehave(mode: &str, command: &Value, out: &mut impl Write) -> bool {
 }
 
 fn start_grandchild(id_file: &std::path::Path) {
-    let child = Command::new("sleep").arg("1000").spawn().expect("there is a sleep");
+    let mut child = Command::new("sleep").arg("1000").spawn().expect("there is a sleep");
     std::fs::write(id_file, child.id().to_string()).expect("the directory is there");
+    // Waited for by a thread that this program does not outlive: it is to be killed with its parent.
+    std::thread::spawn(move || child.wait());
 }
 
 fn wait_for_ever() -> ! {
@@ -347,10 +351,8 @@ fn answer(target: &mut ReferenceTarget, command: &Value) -> Option<Value> {
             let mut hello = Target::<Fencing>::hello(target).expect("the reference is never broken");
             hello.variants = Vec::new();
             // As the baseline, which is what the reference is where it is not set to a variant.
-            hello.kinds = BTreeSet::from([
-                fencepost_conformance::target::Kind::Wire,
-                fencepost_conformance::target::Kind::State,
-            ]);
+            hello.kinds =
+                BTreeSet::from([fencepost_conformance::target::Kind::Wire, fencepost_conformance::target::Kind::State]);
             Some(json!({ "hello": hello }))
         }
         (Some("reset"), Some(trace)) => {

@@ -16,14 +16,16 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
     let mut tests = vec![Trial::test("every_embedded_fixture_can_be_read", || {
-        let broken: Vec<String> = corpus::read().filter_map(|fixture| fixture.err()).map(|e| e.to_string()).collect();
+        let broken: Vec<String> = corpus::read().filter_map(Result::err).map(|e| e.to_string()).collect();
         if broken.is_empty() { Ok(()) } else { Err(broken.join("\n").into()) }
     })];
     let mut documents: Vec<Document> = corpus::all().map(|fixture| fixture.document).collect();
     documents.retain(|document| document.header().protocol == Protocol::Fencing);
-    tests.extend(documents.into_iter().map(|document| {
-        Trial::test(document.header().id.to_string(), move || holds_exactly_where_it_says(&document))
-    }));
+    tests.extend(
+        documents.into_iter().map(|document| {
+            Trial::test(document.header().id.to_string(), move || holds_exactly_where_it_says(&document))
+        }),
+    );
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
 
@@ -74,8 +76,7 @@ fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
     let oracle = oracle(Protocol::Fencing).unwrap_or_default();
     let twin_holds = header.twin.as_ref().and_then(corpus::find).is_none_or(|twin| {
         let twin = twin.document;
-        header.holds_for.iter().any(|name| name == oracle)
-            || twin.header().holds_for.iter().any(|name| name == oracle)
+        header.holds_for.iter().any(|name| name == oracle) || twin.header().holds_for.iter().any(|name| name == oracle)
     });
     if twin_holds { Ok(()) } else { Err("neither it nor its twin holds under the right rules".into()) }
 }

@@ -22,9 +22,15 @@ const OUT_OF_REACH: &[(&str, &str)] = &[
     ("expiry-forgets-transactions", "the expiry of offsets after days is not an operation of a trace"),
     ("replay-refuses-absent", "a trace can't make a log from which compaction has removed records"),
     ("replay-refuses-takeover", "a trace can't make a log from which compaction has removed records"),
-    ("offset-tombstone-keeps-pending", "a tombstone of an offset comes from its expiry, which is not an operation of a trace"),
+    (
+        "offset-tombstone-keeps-pending",
+        "a tombstone of an offset comes from its expiry, which is not an operation of a trace",
+    ),
     ("producer-epoch-not-checked", "a producer of a trace has no epoch of its own"),
-    ("rebalance-timer-not-cancelled", "no trace yet lets the timer run out after a revocation that left the epoch as it was"),
+    (
+        "rebalance-timer-not-cancelled",
+        "no trace yet lets the timer run out after a revocation that left the epoch as it was",
+    ),
     ("high-watermark-after-leadership", "a trace has one coordinator at a time"),
 ];
 
@@ -74,7 +80,9 @@ fn is_caught(mutation: Mutation, documents: &[Document]) -> Result<(), Failed> {
     let out_of_reach = OUT_OF_REACH.iter().find(|(name, _)| *name == mutation.name());
     match (caught_by(mutation, documents).first(), out_of_reach) {
         (Some(_), None) | (None, Some(_)) => Ok(()),
-        (Some(by), Some((_, reason))) => Err(format!("is caught by {by}, and is said to be out of reach: {reason}").into()),
+        (Some(by), Some((_, reason))) => {
+            Err(format!("is caught by {by}, and is said to be out of reach: {reason}").into())
+        }
         (None, None) => Err("no fixture fails on a reference that makes this slip".into()),
     }
 }

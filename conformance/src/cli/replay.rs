@@ -54,7 +54,9 @@ pub(super) fn not_started(fault: &Fault) -> Exit {
 pub(super) fn replay(arguments: &ReplayArgs) -> Exit {
     let filtered = !arguments.traces.is_empty();
     if arguments.update_expect && filtered {
-        return fail("--update-expect needs all traces: leave the paths out, or the entries of the others would be lost");
+        return fail(
+            "--update-expect needs all traces: leave the paths out, or the entries of the others would be lost",
+        );
     }
     if let Some(variant) = &arguments.variant
         && !variants::VARIANTS.iter().any(|known| known.name == variant)

@@ -42,7 +42,11 @@ pub(super) fn list(arguments: &ListArgs) -> Exit {
         let _ = writeln!(text, "{:<width$}  {}", fixture.id().as_str(), fixture.document.header().title);
     }
     print(&text);
-    if chosen.is_empty() { fail("no trace is like that; `list` without arguments shows them all") } else { Exit::AsExpected }
+    if chosen.is_empty() {
+        fail("no trace is like that; `list` without arguments shows them all")
+    } else {
+        Exit::AsExpected
+    }
 }
 
 pub(super) fn show(arguments: &ShowArgs) -> Exit {

@@ -112,7 +112,10 @@ fn commit(
 }
 
 fn find<'a>(given: &'a Given, name: &MemberName) -> Result<&'a GivenMember, Fault> {
-    given.members.get(name).ok_or_else(|| Fault::broken(format!("the trace calls for a member `{name}` that it does not give")))
+    given
+        .members
+        .get(name)
+        .ok_or_else(|| Fault::broken(format!("the trace calls for a member `{name}` that it does not give")))
 }
 
 /// Whether the member itself owns the partition, as everybody else sees it.
@@ -127,10 +130,7 @@ fn topic_id(topic: &str) -> Uuid {
 }
 
 fn of_topic(partition: &TopicPartition) -> reference::TopicPartition {
-    reference::TopicPartition {
-        topic_id: topic_id(&partition.topic),
-        partition: i32::from(partition.partition),
-    }
+    reference::TopicPartition { topic_id: topic_id(&partition.topic), partition: i32::from(partition.partition) }
 }
 
 fn partitions(partitions: &BTreeSet<TopicPartition>) -> BTreeSet<reference::TopicPartition> {

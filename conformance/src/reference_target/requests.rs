@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fencepost_fixtures::fencing::{ClassicRequest, Commit, Heartbeat, Offset, Operation, TransactionResult};
-use fencepost_fixtures::names::{Epoch, InstanceName, MemberName, MessageName, ProducerName, TopicName, TopicPartition};
+use fencepost_fixtures::names::{
+    Epoch, InstanceName, MemberName, MessageName, ProducerName, TopicName, TopicPartition,
+};
 use fencepost_reference as reference;
 use fencepost_reference::request::{
     ClassicHeartbeatRequest, CommitPartition, EndTxnRequest, HeartbeatRequest, JoinGroupRequest, NamedPartition,
@@ -90,8 +92,8 @@ impl System {
                 let topics: Vec<&str> = topics.iter().map(TopicName::as_str).collect();
                 let owned = self.partitions(&join.owned);
                 let member = join.member.as_str();
-                let known = (self.coordinator.describe(&GROUP.into()))
-                    .is_some_and(|group| group.members.contains_key(member));
+                let known =
+                    (self.coordinator.describe(&GROUP.into())).is_some_and(|group| group.members.contains_key(member));
                 let mut request = if known {
                     JoinGroupRequest::again(GROUP, member, &topics, owned)
                 } else {
@@ -101,7 +103,9 @@ impl System {
                 (Request::JoinGroup(request), join.id.clone())
             }
             Operation::SyncGroup(asked) => (Request::SyncGroup(sync(asked)), asked.id.clone()),
-            Operation::ClassicHeartbeat(asked) => (Request::ClassicHeartbeat(classic_heartbeat(asked)), asked.id.clone()),
+            Operation::ClassicHeartbeat(asked) => {
+                (Request::ClassicHeartbeat(classic_heartbeat(asked)), asked.id.clone())
+            }
             Operation::Target(_)
             | Operation::Topics(_)
             | Operation::Expire(_)
@@ -159,9 +163,8 @@ impl System {
     fn partitions(&self, partitions: &BTreeSet<TopicPartition>) -> BTreeSet<reference::TopicPartition> {
         let now = self.coordinator.topics();
         let id = |topic: &str| {
-            now.id(topic).or_else(|| {
-                self.topics.iter().rev().find(|(_, name)| name.as_str() == topic).map(|(id, _)| *id)
-            })
+            now.id(topic)
+                .or_else(|| self.topics.iter().rev().find(|(_, name)| name.as_str() == topic).map(|(id, _)| *id))
         };
         let each = partitions.iter().filter_map(|p| {
             let topic_id = id(&p.topic)?;

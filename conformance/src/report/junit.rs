@@ -1,4 +1,4 @@
-//! A run as JUnit XML, the form in which CI servers take test results: a suite a protocol, a case a trace.
+//! A run as `JUnit` XML, the form in which CI servers take test results: a suite a protocol, a case a trace.
 
 use fencepost_fixtures::Protocol;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};

@@ -99,11 +99,10 @@ fn write_result(out: &mut String, assessment: &Assessment, result: &TraceResult,
     let id = &result.id;
     match &result.verdict {
         Some(Verdict::Passed) if style.verbose => writeln!(out, "{id}   {}", style.good("pass")),
-        Some(Verdict::Passed) | None => Ok(()),
         Some(Verdict::Inconclusive(reason)) if style.verbose => {
             writeln!(out, "{id}   {}   {reason}", style.weak("inconclusive"))
         }
-        Some(Verdict::Inconclusive(_)) => Ok(()),
+        Some(Verdict::Passed | Verdict::Inconclusive(_)) | None => Ok(()),
         Some(Verdict::Failed(_)) if assessment.is_listed(result) && !style.verbose => Ok(()),
         Some(Verdict::Failed(failure)) => {
             write_failure(out, &result.id, failure, style)?;

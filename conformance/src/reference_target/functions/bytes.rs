@@ -3,6 +3,7 @@
 //! A value is loaded as a coordinator loads it: from a log that holds its record and nothing else.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use fencepost_fixtures::fencing::{Fencing, GivenMember, Outcome};
 use fencepost_fixtures::names::Epoch;
@@ -97,5 +98,10 @@ fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
