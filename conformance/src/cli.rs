@@ -16,11 +16,11 @@ use crate::show::Form;
 
 /// Replays traces of Kafka's epoch protocols on an implementation, and says where it differs
 ///
-/// A trace is what an implementation sees and must answer in one behaviour of a protocol. The traces of the project are
-/// part of this program; nothing else is needed to begin:
+/// A trace is what an implementation sees and must answer in one behaviour of a protocol. The
+/// traces of the project are part of this program; nothing else is needed to begin:
 ///
-///   fencepost-conformance replay                              the reference implementation, which must pass
-///   fencepost-conformance replay --target 'COMMAND ...'       your implementation, behind a driver
+///   fencepost-conformance replay                          the reference, which must pass
+///   fencepost-conformance replay --target 'COMMAND ...'   your implementation, behind a driver
 #[derive(Debug, Parser)]
 #[command(name = "fencepost-conformance", version, max_term_width = 120, verbatim_doc_comment)]
 pub struct Cli {
@@ -41,7 +41,8 @@ enum Command {
 ///
 ///   fencepost-conformance smoke --target 'python3 driver.py'
 ///
-/// The checks come in the order in which an author gets them right; docs/writing-a-driver.md walks through them.
+/// The checks come in the order in which an author gets them right; docs/writing-a-driver.md
+/// walks through them.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct SmokeArgs {
@@ -96,14 +97,15 @@ pub struct CompletionsArgs {
 
 /// Replay traces on a target and compare what it answers, step by step
 ///
-/// Each trace passes, fails at its first wrong step, or is inconclusive where the target can't show what is decisive.
+/// Each trace passes, fails at its first wrong step, or is inconclusive where the target can't
+/// show what is decisive.
 ///
 ///   fencepost-conformance replay fixtures/written/fencing --variant kafka-4.3
 ///   fencepost-conformance replay --target 'java -jar driver.jar' --expect kafka-4.4.yaml --jobs 2
 ///   fencepost-model simulate CONFIG --seed 7 --count 1000 --depth 30 | fencepost-conformance replay -
 ///
-/// Exit codes: 0 all as expected, 1 a trace is not, 2 usage or a broken trace or driver, 3 a stale list of expected
-/// deviations, 4 cut short. Of several, the first of 2, 4, 3, 1 that applies.
+/// Exit codes: 0 all as expected, 1 a trace is not, 2 usage or a broken trace or driver, 3 a stale
+/// list of expected deviations, 4 cut short. Of several, the first of 2, 4, 3, 1 that applies.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct ReplayArgs {
