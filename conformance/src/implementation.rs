@@ -1,0 +1,109 @@
+//! An implementation of one protocol or several, and how the runner gets one.
+//!
+//! [`Target`] is generic over the protocol; what stands here is the table of protocols, so that a run over traces of all
+//! of them finds the right target. A new protocol is one method here and one arm in [`replay_document`].
+
+use fencepost_fixtures::Document;
+use fencepost_fixtures::fencing::Fencing;
+use fencepost_fixtures::trace::Vocabulary;
+
+use crate::reference_target::ReferenceTarget;
+use crate::replayer::{Counts, Replay, Verdict, replay};
+use crate::target::{Fault, Hello, Target};
+
+/// An implementation: a target for each protocol that it has.
+pub trait Implementation: Send {
+    /// Who this is, for all its protocols.
+    fn hello(&mut self) -> Result<Hello, Fault>;
+
+    /// Its target for fencing, if it has one.
+    fn fencing(&mut self) -> Option<&mut dyn Target<Fencing>> {
+        None
+    }
+
+    /// No more will be asked. A fault here costs no trace.
+    fn bye(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// Starts implementations: one for each thread of a run, and another after a fault.
+pub trait Launcher: Sync {
+    /// Starts one.
+    fn launch(&self) -> Result<Box<dyn Implementation>, Fault>;
+}
+
+impl<F: Fn() -> Result<Box<dyn Implementation>, Fault> + Sync> Launcher for F {
+    fn launch(&self) -> Result<Box<dyn Implementation>, Fault> {
+        self()
+    }
+}
+
+/// The implementation that has fencing alone.
+#[derive(Debug)]
+pub struct FencingOnly<T>(pub T);
+
+impl<T: Target<Fencing> + Send> Implementation for FencingOnly<T> {
+    fn hello(&mut self) -> Result<Hello, Fault> {
+        self.0.hello()
+    }
+
+    fn fencing(&mut self) -> Option<&mut dyn Target<Fencing>> {
+        Some(&mut self.0)
+    }
+
+    fn bye(&mut self) -> Result<(), Fault> {
+        self.0.bye()
+    }
+}
+
+/// Starts the reference, in this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReferenceLauncher;
+
+impl Launcher for ReferenceLauncher {
+    fn launch(&self) -> Result<Box<dyn Implementation>, Fault> {
+        Ok(Box::new(FencingOnly(ReferenceTarget::new())))
+    }
+}
+
+/// Replays a trace of any protocol.
+///
+/// `variant` is what the target is set to, if it can be set; without it that is the variant that the trace was recorded
+/// under.
+pub fn replay_document(
+    document: &Document,
+    hello: &Hello,
+    implementation: &mut dyn Implementation,
+    variant: Option<&str>,
+) -> Replay {
+    let header = document.header();
+    let set_to = (!hello.variants.is_empty()).then_some(variant.unwrap_or(&header.variant));
+    if let Some(variant) = set_to
+        && !hello.variants.iter().any(|known| known == variant)
+    {
+        return inconclusive(format!("the target can't be set to {variant}"));
+    }
+    match document {
+        Document::Fencing(trace) => match implementation.fencing() {
+            Some(target) => replay(trace, hello, target, set_to),
+            None => absent::<Fencing>(),
+        },
+        Document::Compaction(_) | Document::Replication(_) => {
+            inconclusive(format!("traces of {} are not replayed yet", header.protocol))
+        }
+    }
+}
+
+fn absent<V: Vocabulary>() -> Replay {
+    inconclusive(format!("the target does not have {}", V::PROTOCOL))
+}
+
+fn inconclusive(reason: String) -> Replay {
+    Replay {
+        verdict: Verdict::Inconclusive(reason),
+        compared: Counts::default(),
+        not_compared: Counts::default(),
+        operations: 0,
+    }
+}

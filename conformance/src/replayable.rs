@@ -1,0 +1,68 @@
+//! What the replayer must know of a protocol beyond its vocabulary: what its operations need, how its epochs move, how
+//! two states differ, and how all of it reads in a sentence.
+//!
+//! A new protocol is one implementation of [`Replayable`]; [`crate::fencing`] is the first.
+
+use std::collections::BTreeSet;
+
+use fencepost_fixtures::trace::{Behaviour, Function, Vocabulary};
+
+use crate::target::{Feature, Unseen};
+
+/// Two things that should be equal, in words.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// What was compared, as in `answer` or `state of b`.
+    pub part: String,
+    /// What the trace has.
+    pub expected: String,
+    /// What the target did.
+    pub got: String,
+}
+
+/// A protocol whose traces can be replayed.
+pub trait Replayable: Vocabulary {
+    /// The behaviour as a target numbers it whose first epoch is `1 + by`.
+    fn shift(behaviour: &Behaviour<Self>, by: i32) -> Behaviour<Self>;
+
+    /// The first feature that the system needs and that is not among `has`.
+    fn configure_lacks(configure: &Self::Configure, has: &BTreeSet<Feature>) -> Option<Feature>;
+
+    /// The first feature that a setup operation needs and that is not among `has`.
+    fn setup_lacks(operation: &Self::Setup, configure: &Self::Configure, has: &BTreeSet<Feature>) -> Option<Feature>;
+
+    /// The first feature that an operation needs and that is not among `has`.
+    fn operation_lacks(
+        operation: &Self::Operation,
+        configure: &Self::Configure,
+        has: &BTreeSet<Feature>,
+    ) -> Option<Feature>;
+
+    /// The first feature that a function call needs and that is not among `has`.
+    fn call_lacks(function: &Function<Self>, has: &BTreeSet<Feature>) -> Option<Feature>;
+
+    /// How `got`, a whole state, differs from `expected`: partial by entity, complete within one.
+    fn differences(expected: &Self::State, got: &Self::State, unseen: &BTreeSet<Unseen>) -> Vec<Difference>;
+
+    /// Who sends the request that an operation is; none where it is no request.
+    fn sender(operation: &Self::Operation) -> Option<String>;
+
+    /// An operation, as in `commit of a, epoch 2, t-1 = 50`.
+    fn operation_phrase(operation: &Self::Operation) -> String;
+    /// A setup operation.
+    fn setup_phrase(operation: &Self::Setup) -> String;
+    /// An answer, as in `committed t-1`.
+    fn answer_phrase(answer: &Self::Answer) -> String;
+    /// A completion.
+    fn completion_phrase(completion: &Self::Completion) -> String;
+    /// A message.
+    fn message_phrase(message: &Self::Message) -> String;
+    /// The entities of a state, a line each.
+    fn state_phrases(state: &Self::State) -> Vec<String>;
+    /// What a function call rests on, a line each.
+    fn given_phrases(given: &Self::Given) -> Vec<String>;
+    /// A function call.
+    fn call_phrase(call: &Self::Call) -> String;
+    /// What a decision was.
+    fn outcome_phrase(outcome: &Self::Outcome) -> String;
+}

@@ -1,0 +1,619 @@
+//! Replays one trace on one target and compares: no process, no clock, no output.
+//!
+//! Setup operations are only done; an error there fails the trace in its setup. `start` is compared as step 0. In each
+//! step the answer, what was sent and what was completed are complete; the state is partial by entity and complete
+//! within one. Refusals are asked in order after the state was read, and after the last it is read again and must be the
+//! same. The first wrong step ends the trace (docs/fixture-format.md).
+//!
+//! What the target can't see is counted. A trace *passes* if all that the target can see agrees and its decisive step was
+//! compared; it is *inconclusive* if that could not be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::ops::AddAssign;
+
+use fencepost_fixtures::trace::{Behaviour, Body, Function, Refusal, Step, Trace};
+use fencepost_fixtures::{KafkaError, TraceId};
+use serde::Serialize;
+
+use crate::replayable::{Difference, Replayable};
+use crate::target::{
+    Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, Place, Prepared, Question, Ready, Reply, Reset,
+    Target, Unseen,
+};
+
+/// How many expectations there were of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Steps whose answer, messages and completions were compared.
+    pub answers: usize,
+    /// Refusals.
+    pub refusals: usize,
+    /// States: `start`, `state`, and each one read again after refusals.
+    pub states: usize,
+    /// Function calls.
+    pub functions: usize,
+}
+
+impl Counts {
+    /// All of them.
+    #[must_use]
+    pub fn total(self) -> usize {
+        self.answers + self.refusals + self.states + self.functions
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.refusals += other.refusals;
+        self.states += other.states;
+        self.functions += other.functions;
+    }
+}
+
+/// How a trace ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All that the target can see agrees, and the decisive step was compared.
+    Passed,
+    /// The target answered otherwise.
+    Failed(Box<Failure>),
+    /// The decisive step could not be compared, for this reason.
+    Inconclusive(String),
+    /// The target itself failed.
+    Broken(Box<Breakdown>),
+}
+
+/// The first wrong step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Where.
+    pub at: Place,
+    /// How many steps the trace has; 0 for a function trace.
+    pub steps: usize,
+    /// What was done there.
+    pub doing: String,
+    /// What is not as it should be; at least one.
+    pub differences: Vec<Difference>,
+    /// The steps before, in order.
+    pub before: Vec<PastStep>,
+    /// The last state that was read before, a line an entity; for a function trace what the decision rests on.
+    pub state_before: Vec<String>,
+    /// The step after which that state was read; 0 is the start.
+    pub state_at: Option<usize>,
+}
+
+impl Failure {
+    /// The failure in a line, as in `step 7: answer: expected error STALE_MEMBER_EPOCH, got committed t-1`. Expectation
+    /// lists hold this line without the step.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let differences = self
+            .differences
+            .iter()
+            .map(|Difference { part, expected, got }| format!("{part}: expected {expected}, got {got}"));
+        differences.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// A step that agreed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PastStep {
+    /// Its number.
+    pub step: usize,
+    /// What was done.
+    pub doing: String,
+    /// What was answered.
+    pub answered: String,
+}
+
+/// Where the target itself failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breakdown {
+    /// Where in the trace.
+    pub at: Option<Place>,
+    /// How.
+    pub fault: Fault,
+}
+
+/// What replaying one trace came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// What was compared.
+    pub compared: Counts,
+    /// What the trace expects and was not compared: the target can't see it, or the trace ended before.
+    pub not_compared: Counts,
+    /// How many operations were done.
+    pub operations: usize,
+}
+
+/// Replays `trace` on `target`, which said `hello`, set to `variant` if that is given.
+pub fn replay<V: Replayable>(
+    trace: &Trace<V>,
+    hello: &Hello,
+    target: &mut dyn Target<V>,
+    variant: Option<&str>,
+) -> Replay {
+    let planned = planned(trace);
+    let id = &trace.header.id;
+    let mut run = Run {
+        id,
+        hello,
+        target,
+        unseen: unseen(hello),
+        compared: Counts::default(),
+        operations: 0,
+        before: Vec::new(),
+    };
+    let end = if hello.protocols.contains(&V::PROTOCOL) {
+        match &trace.body {
+            Body::Function(function) => run.function(function, variant),
+            Body::Behaviour(behaviour) => {
+                let decisive = trace.header.decisive.unwrap_or(behaviour.steps.len());
+                run.reset(behaviour, variant).and_then(|shift| match shift {
+                    0 => run.behaviour(behaviour, decisive),
+                    by => run.behaviour(&V::shift(behaviour, by), decisive),
+                })
+            }
+        }
+    } else {
+        Err(End::Inconclusive(format!("the target does not have {}", V::PROTOCOL)))
+    };
+    let verdict = match end {
+        Ok(()) => Verdict::Passed,
+        Err(End::Wrong(failure)) => Verdict::Failed(failure),
+        Err(End::Inconclusive(reason)) => Verdict::Inconclusive(reason),
+        Err(End::Broken(breakdown)) => Verdict::Broken(breakdown),
+    };
+    let compared = run.compared;
+    let not_compared = Counts {
+        answers: planned.answers.saturating_sub(compared.answers),
+        refusals: planned.refusals.saturating_sub(compared.refusals),
+        states: planned.states.saturating_sub(compared.states),
+        functions: planned.functions.saturating_sub(compared.functions),
+    };
+    Replay { verdict, compared, not_compared, operations: run.operations }
+}
+
+/// What the target can't show of a state, by what it says of itself.
+fn unseen(hello: &Hello) -> BTreeSet<Unseen> {
+    let mut unseen = hello.unseen.clone();
+    if !hello.features.contains(&Feature::AssignmentEpochs) {
+        unseen.insert(Unseen::AssignmentEpochs);
+    }
+    unseen
+}
+
+/// A trace for which no target could be started.
+pub(crate) fn not_started(fault: Fault) -> Replay {
+    Replay {
+        verdict: Verdict::Broken(Box::new(Breakdown { at: None, fault })),
+        compared: Counts::default(),
+        not_compared: Counts::default(),
+        operations: 0,
+    }
+}
+
+/// How many expectations a trace has.
+#[must_use]
+pub fn planned<V: Replayable>(trace: &Trace<V>) -> Counts {
+    match &trace.body {
+        Body::Function(_) => Counts { functions: 1, ..Counts::default() },
+        Body::Behaviour(behaviour) => {
+            let mut counts = Counts { states: 1, ..Counts::default() };
+            for step in &behaviour.steps {
+                counts.answers += 1;
+                counts.refusals += step.refuse.len();
+                counts.states += usize::from(step.state.is_some()) + usize::from(!step.refuse.is_empty());
+            }
+            counts
+        }
+    }
+}
+
+/// Why a trace ended before its last step.
+enum End {
+    Wrong(Box<Failure>),
+    Inconclusive(String),
+    Broken(Box<Breakdown>),
+}
+
+impl End {
+    fn broken(at: Place, fault: Fault) -> Self {
+        Self::Broken(Box::new(Breakdown { at: Some(at), fault }))
+    }
+}
+
+struct Run<'a, V: Replayable> {
+    id: &'a TraceId,
+    hello: &'a Hello,
+    target: &'a mut dyn Target<V>,
+    unseen: BTreeSet<Unseen>,
+    compared: Counts,
+    operations: usize,
+    before: Vec<PastStep>,
+}
+
+impl<V: Replayable> Run<'_, V> {
+    fn has(&self, kind: Kind) -> bool {
+        self.hello.kinds.contains(&kind)
+    }
+
+    fn function(&mut self, function: &Function<V>, variant: Option<&str>) -> Result<(), End> {
+        if !self.has(Kind::Function) {
+            return Err(End::Inconclusive("the target has no functions to call".to_owned()));
+        }
+        if let Some(feature) = V::call_lacks(function, &self.hello.features) {
+            return Err(End::Inconclusive(format!("the target does not have the feature `{feature}`")));
+        }
+        let question = Question { trace: self.id, given: &function.given, call: &function.call, variant };
+        let at = Place::step(1);
+        let decision = self.target.call(&question).map_err(|fault| End::broken(at, fault))?;
+        self.operations += 1;
+        let (equal, got) = match (&decision, &function.outcome) {
+            (Decision::Skipped(reason), _) => {
+                return Err(End::Inconclusive(format!("the target skipped it: {reason}")));
+            }
+            (Decision::Outcome(got), expected) => (expected.as_ref() == Ok(got), V::outcome_phrase(got)),
+            (Decision::Error(got), expected) => {
+                (expected.as_ref().is_err_and(|expected| expected.name() == got), format!("error {got}"))
+            }
+        };
+        self.compared.functions += 1;
+        if equal {
+            return Ok(());
+        }
+        let expected = match &function.outcome {
+            Ok(outcome) => V::outcome_phrase(outcome),
+            Err(error) => format!("error {error}"),
+        };
+        Err(End::Wrong(Box::new(Failure {
+            at,
+            steps: 0,
+            doing: V::call_phrase(&function.call),
+            differences: vec![Difference { part: "outcome".to_owned(), expected, got }],
+            before: Vec::new(),
+            state_before: V::given_phrases(&function.given),
+            state_at: None,
+        })))
+    }
+
+    /// Makes an empty system, and says by how much its epochs are above those of the trace.
+    fn reset(&mut self, behaviour: &Behaviour<V>, variant: Option<&str>) -> Result<i32, End> {
+        if !self.has(Kind::Wire) && !self.has(Kind::State) {
+            return Err(End::Inconclusive("the target has functions only".to_owned()));
+        }
+        if let Some(feature) = V::configure_lacks(&behaviour.configure, &self.hello.features) {
+            return Err(lacks(feature, "the configuration"));
+        }
+        let reset = Reset { trace: self.id, configure: &behaviour.configure, variant };
+        match self.target.reset(&reset).map_err(|fault| End::Broken(Box::new(Breakdown { at: None, fault })))? {
+            Ready::Ok(Prepared { first_epoch, unseen }) => {
+                self.unseen.extend(unseen);
+                Ok(first_epoch.unwrap_or(self.hello.first_epoch).saturating_sub(1))
+            }
+            Ready::Skipped(reason) => Err(End::Inconclusive(format!("the target can't be reset to this: {reason}"))),
+        }
+    }
+
+    fn behaviour(&mut self, behaviour: &Behaviour<V>, decisive: usize) -> Result<(), End> {
+        self.setup(behaviour)?;
+        let mut state = self.start(behaviour)?.map(|state| (0, state));
+        let mut decided = decisive == 0 && self.has(Kind::State);
+        for (step, number) in behaviour.steps.iter().zip(1..) {
+            let missing = V::operation_lacks(&step.operation, &behaviour.configure, &self.hello.features);
+            if let Some(feature) = missing {
+                return if decided { Ok(()) } else { Err(lacks(feature, &format!("step {number}"))) };
+            }
+            match self.step(behaviour, step, number, &mut state)? {
+                Stepped::Compared => decided |= number == decisive,
+                Stepped::Unseen => {}
+                Stepped::Skipped(_) if decided => return Ok(()),
+                Stepped::Skipped(reason) => {
+                    return Err(End::Inconclusive(format!("the target skipped step {number}: {reason}")));
+                }
+            }
+        }
+        if decided {
+            Ok(())
+        } else {
+            Err(End::Inconclusive(format!("what is decisive, step {decisive}, can't be seen of this target")))
+        }
+    }
+
+    fn setup(&mut self, behaviour: &Behaviour<V>) -> Result<(), End> {
+        for (operation, number) in behaviour.setup.iter().zip(1..) {
+            if let Some(feature) = V::setup_lacks(operation, &behaviour.configure, &self.hello.features) {
+                return Err(lacks(feature, "the setup"));
+            }
+            let at = Place::within(0, number);
+            let reply = self.ask(at, Action::Setup(operation), false)?;
+            match reply.answered {
+                Answered::Nothing | Answered::Answer(_) => {}
+                Answered::Skipped(reason) => {
+                    return Err(End::Inconclusive(format!("the target skipped {at}: {reason}")));
+                }
+                Answered::Error(error) => {
+                    return Err(self.wrong(
+                        behaviour,
+                        at,
+                        V::setup_phrase(operation),
+                        vec![Difference {
+                            part: "answer".to_owned(),
+                            expected: "no error in its setup".to_owned(),
+                            got: format!("error {error}"),
+                        }],
+                        None,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the state after the setup, and returns it as it was read.
+    fn start(&mut self, behaviour: &Behaviour<V>) -> Result<Option<V::State>, End> {
+        if !self.has(Kind::State) {
+            return Ok(None);
+        }
+        let reply = self.ask(Place::START, Action::Observe, true)?;
+        let Some(state) = reply.state else {
+            return Err(no_state(Place::START));
+        };
+        self.compared.states += 1;
+        let differences = V::differences(&behaviour.start, &state, &self.unseen);
+        if differences.is_empty() {
+            Ok(Some(state))
+        } else {
+            let doing = "the state after the setup".to_owned();
+            Err(self.wrong(behaviour, Place::START, doing, differences, None))
+        }
+    }
+
+    fn step(
+        &mut self,
+        behaviour: &Behaviour<V>,
+        step: &Step<V>,
+        number: usize,
+        state: &mut Option<(usize, V::State)>,
+    ) -> Result<Stepped, End> {
+        let (wire, sees) = (self.has(Kind::Wire), self.has(Kind::State));
+        let at = Place::step(number);
+        let observe = sees && (step.state.is_some() || (wire && !step.refuse.is_empty()));
+        let input =
+            Input { trace: self.id, at, broker: step.at.as_ref(), action: Action::Operation(&step.operation), observe };
+        let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
+        self.operations += 1;
+        if let Answered::Skipped(reason) = reply.answered {
+            return Ok(Stepped::Skipped(reason));
+        }
+        let mut differences = Vec::new();
+        let mut compared = false;
+        if wire {
+            self.compared.answers += 1;
+            compared = true;
+            compare_wire(step, &reply, &mut differences);
+        }
+        if observe {
+            let Some(got) = &reply.state else {
+                return Err(no_state(at));
+            };
+            if let Some(expected) = &step.state {
+                self.compared.states += 1;
+                compared = true;
+                differences.extend(V::differences(expected, got, &self.unseen));
+            }
+        }
+        if !differences.is_empty() {
+            let before = state.as_ref().map(|(step, state)| (*step, state));
+            return Err(self.wrong(behaviour, at, V::operation_phrase(&step.operation), differences, before));
+        }
+        if let Some(read) = &reply.state {
+            *state = Some((number, read.clone()));
+        }
+        if wire && !step.refuse.is_empty() {
+            let asked = self.refusals(behaviour, step, number, reply.state.as_ref())?;
+            // A step whose refusals were all left out was not compared in what it is for.
+            compared &= asked;
+        }
+        Ok(if compared { Stepped::Compared } else { Stepped::Unseen })
+    }
+
+    /// Asks what must be refused, looks whether the state stayed as it was, and says whether anything was asked.
+    fn refusals(
+        &mut self,
+        behaviour: &Behaviour<V>,
+        step: &Step<V>,
+        number: usize,
+        state: Option<&V::State>,
+    ) -> Result<bool, End> {
+        let mut asked = false;
+        for (refusal, index) in step.refuse.iter().zip(1..) {
+            if V::operation_lacks(&refusal.operation, &behaviour.configure, &self.hello.features).is_some() {
+                continue;
+            }
+            let at = Place::within(number, index);
+            let Refusal { at: broker, operation, error } = refusal;
+            let input = Input {
+                trace: self.id,
+                at,
+                broker: broker.as_ref(),
+                action: Action::Operation(operation),
+                observe: false,
+            };
+            let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
+            self.operations += 1;
+            if matches!(reply.answered, Answered::Skipped(_)) {
+                continue;
+            }
+            asked = true;
+            self.compared.refusals += 1;
+            let mut differences = Vec::new();
+            if !matches!(&reply.answered, Answered::Error(got) if got == error.name()) {
+                differences.push(Difference {
+                    part: "answer".to_owned(),
+                    expected: error_phrase(*error),
+                    got: answered_phrase::<V>(&reply.answered),
+                });
+            }
+            compare_named("completes", &BTreeMap::new(), &reply.completes, V::completion_phrase, &mut differences);
+            compare_named("sends", &BTreeMap::new(), &reply.sends, V::message_phrase, &mut differences);
+            if !differences.is_empty() {
+                self.past(number, step);
+                let before = state.map(|state| (number, state));
+                return Err(self.wrong(behaviour, at, V::operation_phrase(operation), differences, before));
+            }
+        }
+        let (Some(before), true) = (state, asked) else {
+            return Ok(asked);
+        };
+        let at = Place::step(number);
+        let reply = self.ask(at, Action::Observe, true)?;
+        let Some(after) = reply.state else {
+            return Err(no_state(at));
+        };
+        self.compared.states += 1;
+        if *before == after {
+            return Ok(true);
+        }
+        let mut differences = V::differences(before, &after, &self.unseen);
+        if differences.is_empty() {
+            // What differs is an entity that only one of the two readings has.
+            differences.push(Difference {
+                part: "state".to_owned(),
+                expected: V::state_phrases(before).join("; "),
+                got: V::state_phrases(&after).join("; "),
+            });
+        }
+        for difference in &mut differences {
+            difference.part += " after the refusals";
+        }
+        self.past(number, step);
+        let doing = "the state is read again after the refusals, which must leave it as it was".to_owned();
+        Err(self.wrong(behaviour, at, doing, differences, state.map(|state| (number, state))))
+    }
+
+    fn ask(&mut self, at: Place, action: Action<'_, V>, observe: bool) -> Result<Reply<V>, End> {
+        let input = Input { trace: self.id, at, broker: None, action, observe };
+        let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
+        self.operations += usize::from(!matches!(input.action, Action::Observe));
+        Ok(reply)
+    }
+
+    fn past(&mut self, number: usize, step: &Step<V>) {
+        self.before.push(PastStep {
+            step: number,
+            doing: V::operation_phrase(&step.operation),
+            answered: expected_phrase(step),
+        });
+    }
+
+    /// The end of a trace at its first wrong step. The steps before agreed, so what they answered is what the trace has.
+    fn wrong(
+        &mut self,
+        behaviour: &Behaviour<V>,
+        at: Place,
+        doing: String,
+        differences: Vec<Difference>,
+        state: Option<(usize, &V::State)>,
+    ) -> End {
+        let mut before: Vec<PastStep> = (behaviour.steps.iter().zip(1..))
+            .take(at.step.saturating_sub(1))
+            .map(|(step, number)| PastStep {
+                step: number,
+                doing: V::operation_phrase(&step.operation),
+                answered: expected_phrase(step),
+            })
+            .collect();
+        before.append(&mut self.before);
+        let (state_at, state_before) =
+            state.map_or((None, Vec::new()), |(step, state)| (Some(step), V::state_phrases(state)));
+        let steps = behaviour.steps.len();
+        End::Wrong(Box::new(Failure { at, steps, doing, differences, before, state_before, state_at }))
+    }
+}
+
+enum Stepped {
+    Compared,
+    Unseen,
+    Skipped(String),
+}
+
+fn lacks(feature: impl Display, whence: &str) -> End {
+    End::Inconclusive(format!("{whence} needs the feature `{feature}`, which the target does not have"))
+}
+
+fn no_state(at: Place) -> End {
+    let message = format!(
+        "no state came at {at}, although it was asked for; answer `state` wherever `observe` is true, or leave `state` \
+         out of the kinds in hello"
+    );
+    End::broken(at, Fault::broken(message))
+}
+
+fn compare_wire<V: Replayable>(step: &Step<V>, reply: &Reply<V>, differences: &mut Vec<Difference>) {
+    let equal = match (&step.answer, step.error, &reply.answered) {
+        (Some(expected), None, Answered::Answer(got)) => expected == got,
+        (None, Some(expected), Answered::Error(got)) => expected.name() == got,
+        (None, None, Answered::Nothing) => true,
+        _ => false,
+    };
+    if !equal {
+        differences.push(Difference {
+            part: "answer".to_owned(),
+            expected: expected_phrase(step),
+            got: answered_phrase::<V>(&reply.answered),
+        });
+    }
+    compare_named("sends", &step.sends, &reply.sends, V::message_phrase, differences);
+    compare_named("completes", &step.completes, &reply.completes, V::completion_phrase, differences);
+}
+
+fn compare_named<K: Ord + Display, T: PartialEq>(
+    part: &str,
+    expected: &BTreeMap<K, T>,
+    got: &BTreeMap<K, T>,
+    phrase: impl Fn(&T) -> String,
+    differences: &mut Vec<Difference>,
+) {
+    if expected == got {
+        return;
+    }
+    let names = expected.keys().chain(got.keys().filter(|name| !expected.contains_key(*name)));
+    for name in names {
+        let (expected, got) = (expected.get(name), got.get(name));
+        if expected != got {
+            let or_nothing = |value: Option<&T>| value.map_or_else(|| "nothing".to_owned(), &phrase);
+            differences.push(Difference {
+                part: format!("{part} {name}"),
+                expected: or_nothing(expected),
+                got: or_nothing(got),
+            });
+        }
+    }
+}
+
+fn error_phrase(error: KafkaError) -> String {
+    format!("error {error}")
+}
+
+/// What a step answers, in words.
+pub(crate) fn expected_phrase<V: Replayable>(step: &Step<V>) -> String {
+    match (&step.answer, step.error) {
+        (Some(answer), _) => V::answer_phrase(answer),
+        (None, Some(error)) => error_phrase(error),
+        (None, None) => "no answer".to_owned(),
+    }
+}
+
+fn answered_phrase<V: Replayable>(answered: &Answered<V>) -> String {
+    match answered {
+        Answered::Nothing => "no answer".to_owned(),
+        Answered::Answer(answer) => V::answer_phrase(answer),
+        Answered::Error(error) => format!("error {error}"),
+        Answered::Skipped(reason) => format!("skipped: {reason}"),
+    }
+}

@@ -1,0 +1,130 @@
+//! Breaks one rule of the reference at a time and shows which fixtures catch it: a test for each slip, and the table
+//! `docs/mutants.md`, which is checked to be current. `FENCEPOST_BLESS=1 cargo test -p fencepost-conformance --test mutants`
+//! writes it anew.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use fencepost_conformance::implementation::{FencingOnly, replay_document};
+use fencepost_conformance::reference_target::ReferenceTarget;
+use fencepost_conformance::replayer::Verdict;
+use fencepost_conformance::target::Target as _;
+use fencepost_fixtures::{Document, Protocol, corpus};
+use fencepost_reference::Mutation;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The slips that no trace can show, each with its reason.
+const OUT_OF_REACH: &[(&str, &str)] = &[
+    ("rebalance-timer-restarted", "a trace fires timers by name and has no clock, so it can't see when one was armed"),
+    ("session-not-restarted", "a trace fires timers by name and has no clock, so it can't see when one was armed"),
+    ("expiry-forgets-transactions", "the expiry of offsets after days is not an operation of a trace"),
+    ("replay-refuses-absent", "a trace can't make a log from which compaction has removed records"),
+    ("replay-refuses-takeover", "a trace can't make a log from which compaction has removed records"),
+    (
+        "offset-tombstone-keeps-pending",
+        "a tombstone of an offset comes from its expiry, which is not an operation of a trace",
+    ),
+    ("producer-epoch-not-checked", "a producer of a trace has no epoch of its own"),
+    (
+        "rebalance-timer-not-cancelled",
+        "no trace yet lets the timer run out after a revocation that left the epoch as it was",
+    ),
+    ("high-watermark-after-leadership", "a trace has one coordinator at a time"),
+];
+
+fn main() {
+    let documents: Arc<Vec<Document>> = Arc::new(
+        corpus::all()
+            .map(|fixture| fixture.document)
+            .filter(|document| document.header().protocol == Protocol::Fencing)
+            .collect(),
+    );
+    if documents.is_empty() {
+        println!("There are no fixtures of fencing yet, so nothing can catch a slip.");
+        return;
+    }
+    let mut tests: Vec<Trial> = Mutation::ALL
+        .iter()
+        .map(|&mutation| {
+            let documents = Arc::clone(&documents);
+            Trial::test(mutation.name(), move || is_caught(mutation, &documents))
+        })
+        .collect();
+    tests.push(Trial::test("the_table_of_mutants_is_current", move || table_is_current(&documents)));
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+/// The ids of the fixtures that fail on a reference which makes this slip, the shortest first.
+fn caught_by(mutation: Mutation, documents: &[Document]) -> Vec<String> {
+    let mut caught: Vec<(usize, String)> = documents
+        .iter()
+        .filter(|document| document.header().mutant.is_none())
+        .filter_map(|document| {
+            let mut target = ReferenceTarget::with_mutation(mutation);
+            let hello = target.hello().ok()?;
+            let replay = replay_document(document, &hello, &mut FencingOnly(target), None);
+            let length = replay.compared.total() + replay.not_compared.total();
+            match replay.verdict {
+                Verdict::Failed(_) | Verdict::Broken(_) => Some((length, document.header().id.to_string())),
+                Verdict::Passed | Verdict::Inconclusive(_) => None,
+            }
+        })
+        .collect();
+    caught.sort();
+    caught.into_iter().map(|(_, id)| id).collect()
+}
+
+fn is_caught(mutation: Mutation, documents: &[Document]) -> Result<(), Failed> {
+    let out_of_reach = OUT_OF_REACH.iter().find(|(name, _)| *name == mutation.name());
+    match (caught_by(mutation, documents).first(), out_of_reach) {
+        (Some(_), None) | (None, Some(_)) => Ok(()),
+        (Some(by), Some((_, reason))) => {
+            Err(format!("is caught by {by}, and is said to be out of reach: {reason}").into())
+        }
+        (None, None) => Err("no fixture fails on a reference that makes this slip".into()),
+    }
+}
+
+fn table(documents: &[Document]) -> String {
+    let mut text = String::from(
+        "# Which fixtures catch which slip\n\n\
+         Generated: `FENCEPOST_BLESS=1 cargo test -p fencepost-conformance --test mutants`. Each row is one rule of the\n\
+         reference that was broken on purpose; the fixtures in it fail then, the shortest first.\n\n\
+         | slip | fixtures | the shortest |\n| --- | ---: | --- |\n",
+    );
+    let reasons: BTreeMap<&str, &str> = OUT_OF_REACH.iter().copied().collect();
+    for &mutation in Mutation::ALL {
+        let caught = caught_by(mutation, documents);
+        let shortest = caught.iter().take(3).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+        let shown = match reasons.get(mutation.name()) {
+            Some(reason) if caught.is_empty() => format!("out of reach: {reason}"),
+            _ => shortest,
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| {} | {} | {shown} |", mutation.name(), caught.len());
+    }
+    text
+}
+
+fn table_is_current(documents: &[Document]) -> Result<(), Failed> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/mutants.md");
+    let Some(directory) = path.parent().filter(|directory| directory.exists()) else {
+        // The crate alone, without the project's documents.
+        return Ok(());
+    };
+    let table = table(documents);
+    if std::env::var_os("FENCEPOST_BLESS").is_some() {
+        std::fs::write(directory.join("mutants.md"), table)?;
+        return Ok(());
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    if written == table {
+        Ok(())
+    } else {
+        Err("docs/mutants.md is not current; run FENCEPOST_BLESS=1 cargo test -p fencepost-conformance --test mutants, \
+             and look at the difference before it is committed"
+            .into())
+    }
+}
