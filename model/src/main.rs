@@ -1,0 +1,21 @@
+//! `fencepost-model`: maps the command line to the library, and its results to exit codes.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use fencepost_model::cli::{self, Cli};
+use fencepost_model::registry::Registry;
+
+/// The checker makes and drops states on several threads, which the system's allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    match cli::run(&Cli::parse(), &Registry::shipped()) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("{}: {error}", cli::PROGRAM);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
