@@ -2,15 +2,22 @@
 //!
 //! A new protocol is one line in [`Registry::shipped`].
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use fencepost_fixtures::trace::{Header, Origin};
+use fencepost_fixtures::{Document, KafkaError};
+use stateright::{Model, Property as Always};
 use strsim::normalized_damerau_levenshtein;
 
+use crate::diagram;
+use crate::goals::{self, AimError, MissError, Sought};
 use crate::limits::{Limits, Observer};
-use crate::path::{Indices, PathError, walk};
-use crate::protocol::{Configuration, Exported, Tier};
+use crate::path::{Indices, PathError, States, walk};
+use crate::protocol::{Aim, Claim, Configuration, Exported, Goal, Protocol, Tier};
 use crate::runs::{self, Counted, Order, Shortest};
 use crate::search::{self, Labels};
+use crate::simulate::random_path;
 use crate::world::World;
 
 /// A property, for a report.
@@ -22,6 +29,12 @@ pub struct Property {
     pub statement: &'static str,
     /// The assumption under which it is claimed; empty where there is none.
     pub assumption: &'static str,
+}
+
+impl Property {
+    fn of<P: Protocol>(claim: &Claim<P>) -> Self {
+        Self { id: claim.id, statement: claim.statement, assumption: claim.assumption }
+    }
 }
 
 /// A configuration of whichever protocol.
@@ -44,10 +57,49 @@ pub trait Subject: Send + Sync {
     fn labels(&self, bound: usize, limits: &Limits) -> Labels;
     /// The steps of a path, a line or two each.
     fn narrate(&self, path: &Indices) -> Result<Vec<String>, PathError>;
+    /// The properties that the last state of a path violates.
+    fn violated(&self, path: &Indices) -> Result<Vec<Property>, PathError>;
+    /// The sequence diagram of a path, as SVG; a path without a step has none.
+    fn svg(&self, path: &Indices) -> Result<Option<String>, PathError>;
+    /// The sequence diagram of a path, as Mermaid text.
+    fn mermaid(&self, path: &Indices) -> Result<String, PathError>;
+    /// The shortest path to each aim.
+    fn seek(&self, aims: &[&Aim], limits: &Limits) -> Result<Sought, AimError>;
+    /// After how many steps of a path an aim is met for the first time.
+    fn met_at(&self, aim: &Aim, path: &Indices) -> Result<Option<usize>, MissError>;
+    /// The labels of the steps of a path.
+    fn labels_on(&self, path: &Indices) -> Result<Vec<&'static str>, PathError>;
+    /// The trace of a path.
+    fn trace(&self, goal: &Goal, path: &Indices) -> Result<Document, RenderError>;
+    /// The twin of a counterexample.
+    fn twin(&self, goal: &Goal, path: &Indices) -> Result<Document, RenderError>;
+    /// A random behaviour of at most `depth` steps.
+    fn simulated(&self, seed: u64, number: u64, depth: usize) -> Result<Document, RenderError>;
+    /// Serves Stateright's explorer. Does not return while it serves.
+    fn serve(&self, address: SocketAddr);
+}
+
+/// Why a path has no trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The path is none of the model.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The protocol can't say it in a trace.
+    #[error("{0}")]
+    Trace(String),
 }
 
 /// A configuration with its type.
 struct Typed<P>(Configuration<P>);
+
+impl<P: Protocol> Typed<P> {
+    fn walked(&self, path: &Indices) -> Result<(World<P>, States<P>), PathError> {
+        let world = World::new(self.0.protocol.clone());
+        let states = walk(&world, path)?;
+        Ok((world, states))
+    }
+}
 
 impl<P: Exported> Subject for Typed<P> {
     fn name(&self) -> &str {
@@ -63,10 +115,7 @@ impl<P: Exported> Subject for Typed<P> {
     }
 
     fn properties(&self) -> Vec<Property> {
-        let claims = self.0.protocol.properties().iter();
-        claims
-            .map(|claim| Property { id: claim.id, statement: claim.statement, assumption: claim.assumption })
-            .collect()
+        self.0.protocol.properties().iter().map(Property::of).collect()
     }
 
     fn label_names(&self) -> &'static [&'static str] {
@@ -86,13 +135,98 @@ impl<P: Exported> Subject for Typed<P> {
     }
 
     fn narrate(&self, path: &Indices) -> Result<Vec<String>, PathError> {
-        let world = World::new(self.0.protocol.clone());
-        let states = walk(&world, path)?;
+        let (world, states) = self.walked(path)?;
         let steps = states.windows(2).filter_map(|pair| {
             let (before, action) = &pair[0];
             Some(world.protocol.describe_step(before, action.as_ref()?, &pair[1].0))
         });
         Ok(steps.collect())
+    }
+
+    fn violated(&self, path: &Indices) -> Result<Vec<Property>, PathError> {
+        let (world, states) = self.walked(path)?;
+        let last = states.last().map(|(state, _)| state);
+        Ok(last.map_or_else(Vec::new, |state| world.violations(state).map(Property::of).collect()))
+    }
+
+    fn svg(&self, path: &Indices) -> Result<Option<String>, PathError> {
+        let (world, states) = self.walked(path)?;
+        Ok(world.protocol.diagram(&states))
+    }
+
+    fn mermaid(&self, path: &Indices) -> Result<String, PathError> {
+        let (world, states) = self.walked(path)?;
+        Ok(diagram::mermaid(&world.protocol, &states))
+    }
+
+    fn seek(&self, aims: &[&Aim], limits: &Limits) -> Result<Sought, AimError> {
+        goals::seek(&self.0.protocol, aims, limits)
+    }
+
+    fn met_at(&self, aim: &Aim, path: &Indices) -> Result<Option<usize>, MissError> {
+        goals::met_at(&self.0.protocol, aim, path)
+    }
+
+    fn labels_on(&self, path: &Indices) -> Result<Vec<&'static str>, PathError> {
+        let names = self.0.protocol.label_names();
+        let labels = goals::labels_on(&self.0.protocol, path)?;
+        Ok(labels.into_iter().filter_map(|label| names.get(usize::from(label)).copied()).collect())
+    }
+
+    fn trace(&self, goal: &Goal, path: &Indices) -> Result<Document, RenderError> {
+        let (world, states) = self.walked(path)?;
+        let mut document = P::trace(goal, &world, &states).map_err(RenderError::Trace)?;
+        let configuration = self.0.name.clone();
+        let path = path.to_string();
+        let header = header_mut(&mut document);
+        header.twin.clone_from(&goal.twin);
+        header.origin = match &goal.aim {
+            Aim::Violation(property) => {
+                Origin::Counterexample { property: (*property).to_owned(), configuration, path }
+            }
+            Aim::Label(labels) => Origin::Coverage { goal: labels.join(" + "), configuration, path },
+            Aim::Refusal(class) => Origin::Coverage { goal: (*class).to_owned(), configuration, path },
+        };
+        let holds_for = P::holds_for(&document);
+        header_mut(&mut document).holds_for = holds_for;
+        Ok(document)
+    }
+
+    fn twin(&self, goal: &Goal, path: &Indices) -> Result<Document, RenderError> {
+        let (world, states) = self.walked(path)?;
+        let mut document = P::twin(goal, &world, &states).map_err(RenderError::Trace)?;
+        let holds_for = P::holds_for(&document);
+        header_mut(&mut document).holds_for = holds_for;
+        Ok(document)
+    }
+
+    fn simulated(&self, seed: u64, number: u64, depth: usize) -> Result<Document, RenderError> {
+        let path = random_path(&self.0.protocol, seed, number, depth);
+        let (world, states) = self.walked(&path)?;
+        // A name is made of plain words.
+        let name = self.0.name.replace('+', "-with-").to_lowercase();
+        let id = format!("{name}/seed-{seed}/behaviour-{number}").parse().map_err(RenderError::Trace)?;
+        let mut document = P::behaviour(id, &self.0.name, seed, number, &world, &states).map_err(RenderError::Trace)?;
+        header_mut(&mut document).origin =
+            Origin::Simulation { configuration: self.0.name.clone(), seed, behaviour: number, path: path.to_string() };
+        let holds_for = P::holds_for(&document);
+        header_mut(&mut document).holds_for = holds_for;
+        Ok(document)
+    }
+
+    fn serve(&self, address: SocketAddr) {
+        let mut world = World::new(self.0.protocol.clone());
+        let claims = self.0.protocol.properties().iter();
+        world.properties = claims.map(|claim| Always::always(claim.id, claim.holds)).collect();
+        world.checker().serve(address);
+    }
+}
+
+fn header_mut(document: &mut Document) -> &mut Header {
+    match document {
+        Document::Fencing(trace) => &mut trace.header,
+        Document::Compaction(trace) => &mut trace.header,
+        Document::Replication(trace) => &mut trace.header,
     }
 }
 
@@ -102,6 +236,20 @@ pub struct Entry {
     pub name: &'static str,
     /// Its configurations.
     pub subjects: Vec<Arc<dyn Subject>>,
+    /// The goals of the exporter.
+    pub goals: Vec<Goal>,
+    /// The errors that its requests can be refused with.
+    pub errors: &'static [KafkaError],
+    /// Why no trace has a label, or names an error, where that is meant.
+    pub unreached: fn(&str) -> Option<&'static str>,
+}
+
+impl Entry {
+    /// The configuration of this name.
+    #[must_use]
+    pub fn subject(&self, name: &str) -> Option<&Arc<dyn Subject>> {
+        self.subjects.iter().find(|subject| subject.name() == name)
+    }
 }
 
 /// What there is to run.
@@ -125,7 +273,13 @@ impl Registry {
             let subject: Arc<dyn Subject> = Arc::new(Typed(configuration));
             subject
         });
-        self.protocols.push(Entry { name: P::NAME, subjects: subjects.collect() });
+        self.protocols.push(Entry {
+            name: P::NAME,
+            subjects: subjects.collect(),
+            goals: P::goals(),
+            errors: P::errors(),
+            unreached: P::unreached,
+        });
         self
     }
 

@@ -1,6 +1,10 @@
 //! The front end on a toy protocol: what it promises of any protocol.
 
+mod browser;
 mod check;
+mod cli;
+mod export;
 mod path;
+mod show;
 mod toy;
 mod world;

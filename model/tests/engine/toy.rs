@@ -10,7 +10,7 @@ use std::fmt;
 
 use fencepost_fixtures::fencing::{Configure, Operation, State as TraceState};
 use fencepost_fixtures::trace::{Behaviour, Body, Header, Origin, Protocol as TraceProtocol, Step, TraceId};
-use fencepost_fixtures::{Document, Trace};
+use fencepost_fixtures::{Document, KafkaError, Trace};
 use fencepost_model::protocol::{Aim, Catalogue, Claim, Configuration, Exported, Goal, Protocol, Tier, Walk};
 use fencepost_model::world::{Action, ActionOf, World, WorldState};
 use serde::{Deserialize, Serialize};
@@ -346,7 +346,8 @@ fn document<P: Protocol>(id: &TraceId, title: &str, origin: Origin, world: &Worl
         .collect();
     Document::Fencing(Trace {
         header: Header {
-            id: id.clone(),
+            // The grammar of traces knows no toys.
+            id: if id.as_str().starts_with("fencing/") { id.clone() } else { self::id(&format!("fencing/{id}")) },
             title: title.to_owned(),
             protocol: TraceProtocol::Fencing,
             variant: "kafka-4.4".to_owned(),
@@ -378,6 +379,12 @@ fn unset() -> Origin {
 impl<const DEAD: bool> Exported for AnyToy<DEAD> {
     fn refusals(_: &World<Self>, state: &WorldState<Self>) -> Vec<&'static str> {
         if state.actors[0] == State::Desk(0) { vec![] } else { vec!["while it is out"] }
+    }
+    fn unreached(label: &str) -> Option<&'static str> {
+        (label == "message lost").then_some("nobody looks for it")
+    }
+    fn errors() -> &'static [KafkaError] {
+        &[KafkaError::StaleMemberEpoch]
     }
     fn trace(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
         Ok(document(&goal.id, &goal.title, unset(), world, walk))
