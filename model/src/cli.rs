@@ -117,8 +117,8 @@ pub struct CheckArgs {
 #[command(after_help = "\
 Examples:
   fencepost-model explore fencing/kafka-4.4/two-members-two-targets --violates S3
-  fencepost-model explore --trace fixtures/generated/fencing/late-commit-after-second-revocation.yaml
-  fencepost-model explore fencing/kafka-4.4/two-members-two-targets          from the initial state")]
+  fencepost-model explore --trace fixtures/generated/fencing/late-commit.yaml
+  fencepost-model explore fencing/kafka-4.4/two-members-two-targets")]
 pub struct ExploreArgs {
     /// The configuration
     #[arg(required_unless_present = "trace")]
@@ -140,7 +140,7 @@ pub struct ExploreArgs {
 Examples:
   fencepost-model show fencing/kafka-4.4/two-members-two-targets --violates S3
   fencepost-model show fencing/kafka-4.4/two-members-two-targets --violates S3 --format yaml > late-commit.yaml
-  fencepost-model show fixtures/generated/fencing/late-commit-after-second-revocation.yaml --format mermaid")]
+  fencepost-model show fixtures/generated/fencing/late-commit.yaml --format mermaid")]
 pub struct ShowArgs {
     /// A configuration, or the file of a trace
     #[arg(value_name = "CONFIG|FILE")]
@@ -159,8 +159,8 @@ pub struct ShowArgs {
 Examples:
   fencepost-model export                        write all
   fencepost-model export 'fencing/late-*'       write some, and remove none
-  fencepost-model export --check                follow and render each stored path again; prove the small ones shortest
-  fencepost-model export --check --prove-all    prove all of them shortest, which takes minutes")]
+  fencepost-model export --check                follow and render each stored path again
+  fencepost-model export --check --prove-all    prove as well that each is the shortest")]
 pub struct ExportArgs {
     /// Ids of traces, as globs with `*` and `?`
     #[arg(value_name = "GLOB")]
@@ -189,7 +189,7 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  fencepost-model simulate fencing/assignment-epoch-owned/three-members --seed 7 --count 100 --depth 60
+  fencepost-model simulate CONFIG --seed 7 --count 100 --depth 60
   fencepost-model simulate CONFIG --seed 7 | fencepost-conformance replay -")]
 pub struct SimulateArgs {
     /// The configuration
