@@ -42,3 +42,8 @@ nightly:
 # Fuzz the reader of fixtures for a minute (needs a nightly toolchain and cargo-fuzz).
 fuzz SECONDS="60":
     cd fixtures/fuzz && cargo +nightly fuzz run reader -- -max_total_time={{SECONDS}}
+
+# Measure what states cost, and write the table of docs/performance.md.
+bench *CONFIGS="fencing/assignment-epoch-owned/*":
+    cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
+    cargo bench -p fencepost-model

@@ -19,7 +19,7 @@ use crate::explore::{self, ServeError};
 use crate::export::verify::{Prove, verify};
 use crate::export::{self, ExportError};
 use crate::limits::{Cut, Limits, Silent};
-use crate::measure;
+use crate::measure::{self, MeasureError};
 use crate::path::Indices;
 use crate::protocol::Tier;
 use crate::registry::{Registry, RenderError, Subject, UnknownName};
@@ -208,11 +208,15 @@ pub struct SimulateArgs {
 /// Exhausts one configuration on one thread, and prints what it took, as one line of JSON. `just bench` makes the table.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
-    /// The configuration
-    pub config: String,
+    /// The configuration; with --table, any number of them, as globs
+    #[arg(required = true)]
+    pub configs: Vec<String>,
     /// Breadth first instead of depth first
     #[arg(long)]
     pub breadth_first: bool,
+    /// Measure each in a process of its own, both ways, and write the table into this page
+    #[arg(long, value_name = "FILE", conflicts_with = "breadth_first")]
+    pub table: Option<PathBuf>,
 }
 
 /// What may end the runs early. A run that any of these ends is cut short, whatever it found.
@@ -299,6 +303,9 @@ pub enum CliError {
         /// Why.
         cut: Cut,
     },
+    /// Of the table of measurements.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
     /// Something was left out that is needed here.
     #[error("{0}")]
     Usage(&'static str),
@@ -506,7 +513,15 @@ fn simulate(args: &SimulateArgs, registry: &Registry) -> Result<u8, CliError> {
 }
 
 fn measure(args: &MeasureArgs, registry: &Registry) -> Result<u8, CliError> {
-    let subject = registry.find(&args.config)?;
+    if let Some(page) = &args.table {
+        let names: Vec<_> = registry.select(&args.configs)?.iter().map(|subject| subject.name().to_owned()).collect();
+        std::io::stdout().write_all(measure::table(&names, page)?.as_bytes())?;
+        return Ok(0);
+    }
+    let [config] = args.configs.as_slice() else {
+        return Err(CliError::Usage("one configuration is measured at a time; --table FILE takes more"));
+    };
+    let subject = registry.find(config)?;
     let order = if args.breadth_first { Order::BreadthFirst } else { Order::DepthFirst };
     let row = measure::measure(subject.as_ref(), order);
     let json = serde_json::to_string(&row).map_err(std::io::Error::from)?;

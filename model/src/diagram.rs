@@ -105,6 +105,7 @@ fn first_line(text: &str) -> String {
 const MARGIN: usize = 44;
 const HEAD: usize = 46;
 const ROW: usize = 34;
+const FLYING_ROW: usize = 20;
 /// The width that a character takes at most, at the size that the labels have.
 const CHARACTER: usize = 7;
 const STYLE: &str = "<style>\
@@ -125,26 +126,25 @@ pub fn svg<P: Protocol>(protocol: &P, walk: &Walk<P>) -> Option<String> {
 
 fn draw(sequence: &Sequence) -> String {
     let width_of = |text: &str| text.chars().count() * CHARACTER;
-    let widest_message = sequence.messages.iter().map(|message| width_of(&message.text)).max().unwrap_or(0);
+    // A label has as much room as its arrow spans columns.
+    let room =
+        |message: &Message| (width_of(&message.text) + 40) / usize::from(message.src.abs_diff(message.dst)).max(1);
+    let widest_message = sequence.messages.iter().map(room).max().unwrap_or(0);
     let widest_name = sequence.actors.iter().map(|name| width_of(name)).max().unwrap_or(0);
-    let column = (widest_message + 30).max(widest_name + 40).clamp(120, 420);
+    let column = widest_message.max(widest_name + 40).clamp(120, 420);
     let x = |actor: u8| MARGIN + column / 2 + usize::from(actor) * column;
     let y = |step: usize| HEAD + 8 + step * ROW;
     let last = sequence.events.len();
-    let flying = sequence.messages.iter().any(|message| message.ended.is_none());
-    let foot = y(last) + if flying { ROW } else { ROW / 2 };
-    let beside = sequence.events.iter().filter_map(|event| match event {
-        Event::Local { actor, text } => Some(x(*actor) + 12 + width_of(text)),
-        _ => None,
-    });
+    // What is still under way ends below the last step, each in a row of its own.
+    let flying = sequence.messages.iter().filter(|message| message.ended.is_none()).count();
+    let foot = y(last) + ROW / 2 + flying * FLYING_ROW;
     let claims = sequence.violated.iter().map(|claim| MARGIN + width_of(claim) + 12 * CHARACTER);
-    let right = MARGIN + sequence.actors.len() * column;
-    let width = beside.chain(claims).max().unwrap_or(0).max(right) + 16;
+    let width = claims.max().unwrap_or(0).max(MARGIN + sequence.actors.len() * column) + 16;
     let height = foot + 12 + sequence.violated.len() * 20;
 
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\
-         {STYLE}<defs>{}</defs><rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         style=\"width:100%;max-width:{width}px;height:auto\">{STYLE}<defs>{}</defs><rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>",
         marker("arrow", "#2d5fa8"),
     );
     for (id, name) in sequence.actors.iter().enumerate() {
@@ -163,14 +163,34 @@ fn draw(sequence: &Sequence) -> String {
     }
     // Lines first, then labels, so that no line goes through a word.
     let mut labels = String::new();
+    let mut under_way = 0;
     for message in &sequence.messages {
-        arrow(&mut out, &mut labels, message, last, (&x, &y));
+        let end = message.ended.map_or_else(
+            || {
+                under_way += 1;
+                y(last) + under_way * FLYING_ROW
+            },
+            y,
+        );
+        arrow(
+            &mut out,
+            &mut labels,
+            message,
+            &Line { from: (x(message.src), y(message.sent)), to: (x(message.dst), end) },
+        );
     }
     for (number, event) in sequence.events.iter().enumerate() {
         if let Event::Local { actor, text } = event {
             let (x, y) = (x(*actor), y(number + 1));
             let _ = write!(out, "<circle class=\"event\" cx=\"{x}\" cy=\"{y}\" r=\"4\"/>");
-            let _ = write!(labels, "<text class=\"beside\" x=\"{}\" y=\"{}\">{}</text>", x + 10, y + 4, escaped(text));
+            // To the right, unless that leads out of the picture.
+            let (x, anchor) = if x + 10 + width_of(text) <= width { (x + 10, "start") } else { (x - 10, "end") };
+            let _ = write!(
+                labels,
+                "<text class=\"beside\" text-anchor=\"{anchor}\" x=\"{x}\" y=\"{}\">{}</text>",
+                y + 4,
+                escaped(text)
+            );
         }
     }
     out.push_str(&labels);
@@ -189,22 +209,22 @@ fn marker(id: &str, colour: &str) -> String {
     )
 }
 
-type Places<'a> = (&'a dyn Fn(u8) -> usize, &'a dyn Fn(usize) -> usize);
+/// Where a message goes from and to.
+struct Line {
+    from: (usize, usize),
+    to: (usize, usize),
+}
 
-fn arrow(out: &mut String, labels: &mut String, message: &Message, last: usize, (x, y): Places<'_>) {
-    let (from_x, from_y) = (x(message.src), y(message.sent));
-    let (mut to_x, mut to_y) = (x(message.dst), y(message.ended.unwrap_or(last + 1)));
+fn arrow(out: &mut String, labels: &mut String, message: &Message, line: &Line) {
+    let Line { from: (from_x, from_y), to: (mut to_x, to_y) } = *line;
     let (class, marker, end) = match (message.ended, message.lost) {
-        (None, _) => ("flying", "", ""),
+        (None, _) => ("flying", "", " ..."),
         (Some(_), false) => ("message", " marker-end=\"url(#arrow)\"", ""),
         (Some(_), true) => ("lost", "", " is lost"),
     };
     if class != "message" {
         // It does not get there.
         to_x = usize::midpoint(from_x, to_x);
-    }
-    if message.ended.is_none() {
-        to_y -= ROW / 3;
     }
     let _ =
         write!(out, "<line class=\"{class}\" x1=\"{from_x}\" y1=\"{from_y}\" x2=\"{to_x}\" y2=\"{to_y}\"{marker}/>");

@@ -37,8 +37,11 @@ pub fn text(report: &Report, program: &str) -> String {
     if !report.stale.is_empty() {
         let _ = writeln!(text, "`{program} check --all --bless` writes the matrix anew.");
     }
+    if !report.dead.is_empty() {
+        text.push('\n');
+    }
     for dead in &report.dead {
-        let _ = writeln!(text, "\ndead: {}", dead.message);
+        let _ = writeln!(text, "dead: {}", dead.message);
     }
     for file in &report.blessed {
         let _ = writeln!(text, "\nrewritten: {file}");
@@ -172,7 +175,8 @@ fn sum(text: &mut String, report: &Report) {
     let _ = write!(text, "{all} {verdicts}, {failures} of them failures that must be found. ");
     let _ = match (report.cut, wrong) {
         (true, _) => writeln!(text, "CUT SHORT: this says nothing of what was not looked at."),
-        (false, 0) => writeln!(text, "All as expected."),
+        (false, 0) if report.exit_code() == 0 => writeln!(text, "All as expected."),
+        (false, 0) => writeln!(text, "All of them as expected, but see above."),
         (false, 1) => writeln!(text, "1 of them is not as expected."),
         (false, wrong) => writeln!(text, "{wrong} of them are not as expected."),
     };

@@ -38,11 +38,11 @@ fn the_page_opens_at_the_last_state_with_the_violated_property_and_the_diagram()
     let address = free_address("127.0.0.1:0").expect("a free port");
     std::thread::spawn(move || subject.serve(address));
     let dom = opened(&page(address, &path));
-    // The last state, as it is described; the steps; the diagram; the properties with what they say.
+    // The last state, as it is described; the steps; the diagram; the properties.
     assert!(dom.contains("VIOLATES T1 \"one client at most holds the ticket\""), "{dom}");
     assert!(dom.contains("client 2: Holding"), "{dom}");
     assert!(dom.contains("Granted of desk arrives"), "{dom}");
     assert!(dom.contains("class=\"message\""), "{dom}");
     assert!(dom.contains("href=\"#/steps/0/"), "{dom}");
-    assert!(dom.contains("Always T1 \"one client at most holds the ticket\""), "{dom}");
+    assert!(dom.contains("Always T1<"), "{dom}");
 }
