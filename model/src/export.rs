@@ -376,7 +376,17 @@ fn export_protocol(entry: &Entry, options: &Options, report: &mut Report) -> Res
             match document {
                 Ok(document) => {
                     let path = file(&options.directory, &document.header().id);
-                    write(&path, &to_yaml(&document)?, report)?;
+                    let text = to_yaml(&document)?;
+                    // What the reader would refuse must not get as far as a file.
+                    match reader::document(&text) {
+                        Ok(read) if read == document => {}
+                        Ok(_) => report.faults.push(format!("{}: it does not read back as it was written", goal.id)),
+                        Err(error) => {
+                            report.faults.push(format!("{}: it is no trace: {error}", goal.id));
+                            continue;
+                        }
+                    }
+                    write(&path, &text, report)?;
                     wanted.insert(path);
                     made.push(Made { document, from });
                     report.traces += 1;

@@ -340,7 +340,7 @@ fn document<P: Protocol>(id: &TraceId, title: &str, origin: Origin, world: &Worl
                 completes: BTreeMap::new(),
                 state: None,
                 refuse: Vec::new(),
-                note: Some(note),
+                note: Some(note.replace('\n', "; ")),
             })
         })
         .collect();
