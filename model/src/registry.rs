@@ -11,6 +11,7 @@ use stateright::{Model, Property as Always};
 use strsim::normalized_damerau_levenshtein;
 
 use crate::diagram;
+use crate::fencing::Fencing;
 use crate::goals::{self, AimError, MissError, Sought};
 use crate::limits::{Limits, Observer};
 use crate::path::{Indices, PathError, States, walk};
@@ -264,7 +265,7 @@ impl Registry {
     /// Everything that fencepost models.
     #[must_use]
     pub fn shipped() -> Self {
-        Self::default()
+        Self::default().with::<Fencing>()
     }
 
     /// Adds a protocol.
@@ -370,3 +371,5 @@ pub fn matches(glob: &str, name: &str) -> bool {
     let beginning = name.strip_prefix(glob.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
     beginning || whole(glob.as_bytes(), name.as_bytes())
 }
+
+impl crate::protocol::Exported for Fencing {}
