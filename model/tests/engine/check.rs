@@ -212,3 +212,29 @@ fn a_filter_runs_what_it_names() {
     let error = names(&["toy/polit/one-ask"], false).expect_err("no such name");
     assert!(error.to_string().contains("did you mean toy/polite/one-ask"), "{error}");
 }
+
+#[test]
+fn the_report_is_written_as_json() {
+    let directory = blessed();
+    edit(directory.path(), |matrix| {
+        matrix.rows[1].fails.remove("T1");
+    });
+    let report = run(&options(directory.path())).expect("checked");
+    let json = serde_json::to_value(&report).expect("json");
+    let verdicts = json["verdicts"].as_array().expect("a list");
+    let wrong: Vec<_> = verdicts.iter().filter(|verdict| verdict["as_expected"] == false).collect();
+    assert_eq!(wrong.len(), 1, "{json:#}");
+    assert_eq!(wrong[0]["configuration"], "toy/careless/one-ask");
+    assert_eq!(wrong[0]["expected"], "holds");
+    assert_eq!(wrong[0]["found"], serde_json::json!({ "fails-in": 6 }));
+    assert_eq!(wrong[0]["steps"].as_array().map(Vec::len), Some(6));
+}
+
+#[test]
+fn a_broken_matrix_names_the_place() {
+    let directory = blessed();
+    let file = Matrix::file(directory.path(), "toy");
+    std::fs::write(&file, "rows:\n- configuration: toy/polite/one-ask\n  uniqe: 3\n").expect("written");
+    let error = run(&options(directory.path())).expect_err("a slip of the pen").to_string();
+    assert!(error.contains("toy.yaml:") && error.contains("uniqe"), "{error}");
+}

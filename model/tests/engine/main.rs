@@ -4,6 +4,7 @@ mod browser;
 mod check;
 mod cli;
 mod export;
+mod names;
 mod path;
 mod show;
 mod toy;
