@@ -54,19 +54,23 @@ impl Default for Bars {
 
 impl Watcher for Bars {
     fn begin(&self, items: &[Item]) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lengths = BTreeMap::<&'static str, u64>::new();
+        let mut order = Vec::new();
         for item in items {
-            let bar = state.entry(item.protocol).or_insert_with(|| {
-                let bar = self.all.add(ProgressBar::new(0));
-                // A template that does not parse would be a slip of ours; the bar then has its default look.
-                if let Ok(style) = ProgressStyle::with_template("{prefix:12} {bar:20.white} {pos:>3} of {len:3} {msg}")
-                {
-                    bar.set_style(style.progress_chars("██░"));
-                }
-                bar.set_prefix(item.protocol);
-                Bar { shown: bar, start: Instant::now(), unique: BTreeMap::new() }
-            });
-            bar.shown.inc_length(1);
+            if !lengths.contains_key(item.protocol) {
+                order.push(item.protocol);
+            }
+            *lengths.entry(item.protocol).or_default() += 1;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for protocol in order {
+            let bar = self.all.add(ProgressBar::new(lengths[protocol]));
+            // A template that does not parse would be a slip of ours; the bar then has its default look.
+            if let Ok(style) = ProgressStyle::with_template("{prefix:12} {bar:20} {pos:>3} of {len:3} {msg}") {
+                bar.set_style(style.progress_chars("██░"));
+            }
+            bar.set_prefix(protocol);
+            state.insert(protocol, Bar { shown: bar, start: Instant::now(), unique: BTreeMap::new() });
         }
     }
 

@@ -34,6 +34,9 @@ pub fn verify(registry: &Registry, options: &Options, prove: Prove) -> Result<Re
     for entry in &registry.protocols {
         all.extend(verify_protocol(entry, options, prove, &mut report)?);
     }
+    if report.traces == 0 && report.faults.is_empty() && report.broken.is_empty() {
+        report.faults.push("there is no trace to check, so nothing was checked".to_owned());
+    }
     if options.globs.is_empty() {
         report.gaps = gaps::gaps(registry, &all, &options.directory);
     }

@@ -187,3 +187,10 @@ fn a_search_that_was_cut_short_is_no_proof() {
     let report = verify(&registry(), &Options { limits, ..options(directory.path()) }, Prove::Smoke).expect("checked");
     assert_eq!(report.exit_code(), 4);
 }
+
+#[test]
+fn a_check_that_compared_nothing_is_a_fault() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let report = verify(&Registry::default(), &options(directory.path()), Prove::Smoke).expect("checked");
+    assert_eq!(report.exit_code(), 1);
+}
