@@ -46,4 +46,4 @@ fuzz SECONDS="60":
 # Measure what states cost, and write the table of docs/performance.md.
 bench *CONFIGS="fencing/assignment-epoch-owned/*":
     cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
-    cargo bench -p fencepost-model
+    cargo bench -p fencepost-model --bench parts
