@@ -43,3 +43,8 @@ nightly:
 fuzz SECONDS="60":
     mkdir -p fixtures/fuzz/corpus/reader
     cd fixtures/fuzz && cargo +nightly fuzz run reader corpus/reader ../tests/examples -- -timeout=10 -max_total_time={{SECONDS}}
+
+# Measure what states cost, and write the table of docs/performance.md.
+bench *CONFIGS="fencing/assignment-epoch-owned/*":
+    cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
+    cargo bench -p fencepost-model --bench parts

@@ -4,8 +4,40 @@
 //! |---|---|
 //! | [`world`] | the one `Model` that runs every protocol's actors |
 //! | [`protocol`] | what the front end asks of a protocol |
+//! | [`fencing`] | the protocol `fencing`: offset commits while partitions move |
+//! | [`registry`] | all protocols behind one type; configurations by name |
+//! | [`path`] | a path as a list of indices, and the walk along it |
+//! | [`runs`] | the count run and the shortest run, by Stateright's checker |
+//! | [`limits`] | what may end a run early |
+//! | [`search`] | a breadth-first pass of our own: labels, goals |
+//! | [`matrix`] | the verdicts that are expected, as data |
+//! | [`check`] | runs everything, and holds it against the matrix |
+//! | [`parity`] | holds a protocol under [`world`] against Stateright's `ActorModel` |
 //! | [`diagram`] | sequence diagrams of a path |
+//! | [`explore`] | the explorer, opened at a path |
+//! | [`show`] | a path as text, diagram or trace |
+//! | [`goals`] | the shortest path to each goal of the exporter |
+//! | [`export`] | the generated traces: written, and held against the model |
+//! | [`simulate`] | random behaviours by seed |
+//! | [`measure`] | what a configuration costs |
+//! | [`cli`] | the command line |
 
+pub mod check;
+pub mod cli;
 pub mod diagram;
+pub mod explore;
+pub mod export;
+pub mod fencing;
+pub mod goals;
+pub mod limits;
+pub mod matrix;
+pub mod measure;
+pub mod parity;
+pub mod path;
 pub mod protocol;
+pub mod registry;
+pub mod runs;
+pub mod search;
+pub mod show;
+pub mod simulate;
 pub mod world;

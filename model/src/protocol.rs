@@ -6,8 +6,8 @@
 use std::fmt;
 use std::hash::Hash;
 
-use fencepost_fixtures::Document;
 use fencepost_fixtures::trace::TraceId;
+use fencepost_fixtures::{Document, KafkaError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stateright::actor::Actor;
@@ -159,18 +159,45 @@ pub enum Aim {
     Refusal(&'static str),
 }
 
-/// Turns paths of the model into traces.
+/// Turns paths of the model into traces. A protocol whose traces are not written yet has the defaults: its export fails,
+/// and everything else works.
 pub trait Exported: Catalogue {
     /// The classes of refusal that can be asked in a state (without taking a step), for [`Aim::Refusal`].
-    fn refusals(world: &World<Self>, state: &WorldState<Self>) -> Vec<&'static str>;
-    /// The trace of a path: for a counterexample, the delivery that does the harm is appended where the property is
-    /// about what could be delivered now. Refusals are asked where they are new.
-    fn trace(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String>;
-    /// The twin: the same choices under the oracle.
-    fn twin(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String>;
+    fn refusals(world: &World<Self>, state: &WorldState<Self>) -> Vec<&'static str> {
+        let _ = (world, state);
+        Vec::new()
+    }
+    /// The errors that the protocol's requests can be refused with: the end of `export` tells which no trace names.
+    #[must_use]
+    fn errors() -> &'static [KafkaError] {
+        KafkaError::ALL
+    }
+    /// Why no trace has a label, or names an error, where that is meant: the end of `export` says so. `None`: it is not
+    /// meant.
+    #[must_use]
+    fn unreached(label: &str) -> Option<&'static str> {
+        let _ = label;
+        None
+    }
+    /// The trace of a path. The exporter sets `origin`, `twin` and `holds_for` of its header. For a counterexample, the
+    /// delivery that does the harm is appended where the property is about what could be delivered now. Refusals are
+    /// asked where they are new.
+    fn trace(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
+        let _ = (goal, world, walk);
+        Err(format!("the traces of {} are not written yet", Self::NAME))
+    }
+    /// The twin: the same choices under the oracle. The exporter sets `holds_for` of its header.
+    fn twin(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
+        let _ = (goal, world, walk);
+        Err(format!("the traces of {} are not written yet", Self::NAME))
+    }
     /// The variants that meet every expectation of the trace.
-    fn holds_for(document: &Document) -> Vec<String>;
-    /// A random behaviour as a trace, for `simulate`.
+    #[must_use]
+    fn holds_for(document: &Document) -> Vec<String> {
+        let _ = document;
+        Vec::new()
+    }
+    /// A random behaviour as a trace, for `simulate`. The exporter sets `origin` and `holds_for` of its header.
     fn behaviour(
         id: TraceId,
         configuration: &str,
@@ -178,5 +205,8 @@ pub trait Exported: Catalogue {
         number: u64,
         world: &World<Self>,
         walk: &Walk<Self>,
-    ) -> Result<Document, String>;
+    ) -> Result<Document, String> {
+        let _ = (id, configuration, seed, number, world, walk);
+        Err(format!("the traces of {} are not written yet", Self::NAME))
+    }
 }

@@ -15,17 +15,17 @@
 //! ([`Protocol::step_violations`]); the marks are part of the state, and zero in every state of a protocol that holds.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use stateright::actor::{Actor, Command, Id, Out};
 use stateright::{Model, Path, Property};
 
-use crate::protocol::Protocol;
+use crate::protocol::{Claim, Protocol};
 
 /// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,8 +99,13 @@ pub type ActionOf<P> = Action<<P as Protocol>::Msg, <P as Protocol>::Timer>;
 pub struct Control {
     /// Set to end the run early: no further state is expanded. The verdict is then "cut short".
     pub stop: AtomicBool,
-    /// States generated so far, counted in blocks.
-    pub generated: AtomicU64,
+    /// The properties that some state violated, one bit each; see [`World::observe`].
+    pub failed: AtomicU64,
+    /// The properties whose antecedent some state met, one bit each; see [`World::observe`].
+    pub applied: AtomicU64,
+    /// The first event that its handler ignored: neither a new state nor an answer. `ActorModel` would silently take
+    /// such a step for none, so a protocol must not have one.
+    pub ignored: OnceLock<String>,
 }
 
 /// A protocol's actors and network, as a model to check.
@@ -110,6 +115,9 @@ pub struct World<P: Protocol> {
     pub protocol: P,
     /// The properties that this run checks.
     pub properties: Vec<Property<World<P>>>,
+    /// Whether violations of properties about steps are marked in the state. Only a comparison with `ActorModel`, which
+    /// has no such marks, does without.
+    pub marks: bool,
     /// See [`Control`].
     pub control: Arc<Control>,
 }
@@ -117,7 +125,28 @@ pub struct World<P: Protocol> {
 impl<P: Protocol> World<P> {
     /// A model of `protocol` that checks no property yet.
     pub fn new(protocol: P) -> Self {
-        Self { protocol, properties: Vec::new(), control: Arc::default() }
+        Self { protocol, properties: Vec::new(), marks: true, control: Arc::default() }
+    }
+
+    /// Looks at a state once: which properties does it violate, and which antecedents does it meet? A bit that is set
+    /// already is not asked for again.
+    pub fn observe(&self, state: &WorldState<P>) {
+        let failed = self.control.failed.load(Ordering::Relaxed);
+        let applied = self.control.applied.load(Ordering::Relaxed);
+        for (index, claim) in self.protocol.properties().iter().enumerate() {
+            let bit = 1 << index;
+            if failed & bit == 0 && !(claim.holds)(self, state) {
+                self.control.failed.fetch_or(bit, Ordering::Relaxed);
+            }
+            if applied & bit == 0 && (claim.applies)(self, state) {
+                self.control.applied.fetch_or(bit, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The properties that a state violates.
+    pub fn violations<'a>(&'a self, state: &'a WorldState<P>) -> impl Iterator<Item = &'static Claim<P>> + 'a {
+        self.protocol.properties().iter().filter(|claim| !(claim.holds)(self, state))
     }
 
     /// The actor `id` handles one event; what it sends goes into the network.
@@ -125,21 +154,28 @@ impl<P: Protocol> World<P> {
         &self,
         state: &mut WorldState<P>,
         id: u8,
+        action: &ActionOf<P>,
         event: impl FnOnce(&P::Actor, Id, &mut Cow<'_, P::ActorState>, &mut Out<P::Actor>),
     ) {
         let before = self.protocol.actor_state(&state.actors, id);
         let mut after = Cow::Borrowed(&before);
         let mut out = Out::new();
         event(&self.protocol.actors()[usize::from(id)], Id::from(usize::from(id)), &mut after, &mut out);
+        let unchanged = matches!(after, Cow::Borrowed(_));
         if let Cow::Owned(after) = after {
             self.protocol.set_actor_state(&mut state.actors, id, after);
         }
+        let mut sent = false;
         for command in out {
             // Timers are a function of the state, and the protocols use neither random choices nor storage.
             if let Command::Send(dst, msg) = command {
                 let dst = u8::try_from(usize::from(dst)).unwrap_or(u8::MAX);
                 insert(&mut state.network, Envelope { src: id, dst, msg });
+                sent = true;
             }
+        }
+        if unchanged && !sent {
+            self.control.ignored.get_or_init(|| self.protocol.describe_action(action));
         }
     }
 }
@@ -181,6 +217,9 @@ impl<P: Protocol> Model for World<P> {
     }
 
     fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>) {
+        if self.control.stop.load(Ordering::Relaxed) {
+            return;
+        }
         if self.protocol.lossy() {
             distinct(&state.network, |envelope| actions.push(Action::Drop(envelope)));
         }
@@ -205,13 +244,15 @@ impl<P: Protocol> Model for World<P> {
                 }
                 let Envelope { src, dst, msg } = envelope;
                 let src = Id::from(usize::from(src));
-                self.handle(&mut next, dst, |actor, id, state, out| actor.on_msg(id, state, src, msg, out));
+                self.handle(&mut next, dst, &action, |actor, id, state, out| actor.on_msg(id, state, src, msg, out));
             }
             Action::Timeout(id, timer) => {
-                self.handle(&mut next, id, |actor, id, state, out| actor.on_timeout(id, state, &timer, out));
+                self.handle(&mut next, id, &action, |actor, id, state, out| actor.on_timeout(id, state, &timer, out));
             }
         }
-        next.violated |= self.protocol.step_violations(state, &action, &next);
+        if self.marks {
+            next.violated |= self.protocol.step_violations(state, &action, &next);
+        }
         Some(next)
     }
 
@@ -229,7 +270,11 @@ impl<P: Protocol> Model for World<P> {
 
     fn format_step(&self, before: &Self::State, action: Self::Action) -> Option<String> {
         let after = self.next_state(before, action)?;
-        Some(format!("{}\n\n{after:#?}", self.protocol.describe_step(before, &action, &after)))
+        let mut text = self.protocol.describe_step(before, &action, &after);
+        for claim in self.violations(&after) {
+            let _ = write!(text, "\n\nVIOLATES {} \"{}\"", claim.id, claim.statement);
+        }
+        Some(format!("{text}\n\n{after:#?}"))
     }
 
     fn as_svg(&self, path: Path<Self::State, Self::Action>) -> Option<String> {

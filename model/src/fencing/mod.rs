@@ -1,0 +1,172 @@
+//! Assignment-epoch fencing: whose offset commits a group coordinator accepts while partitions move (KIP-848, KIP-1251).
+//!
+//! (The contract is completed below as the model grows.)
+
+pub mod actors;
+pub mod assignor;
+pub mod bounds;
+pub mod catalogue;
+pub mod commit;
+pub mod consumer;
+pub mod coordinator;
+pub mod fail_over;
+pub mod labels;
+pub mod message;
+pub mod mutant;
+pub mod partitions;
+pub mod producer;
+pub mod properties;
+pub mod reconciliation;
+pub mod start;
+pub mod words;
+
+use std::fmt;
+use std::sync::Arc;
+
+use self::actors::{Actor, ActorState, Actors, COORDINATOR, Role};
+use self::bounds::Setting;
+use self::consumer::Consumer;
+use self::labels::{NAMES, Trail};
+use self::message::{Msg, Timer};
+use self::producer::Producer;
+use crate::protocol::{Claim, Protocol};
+use crate::world::{Action, ActionOf, World, WorldState};
+
+/// The protocol under one configuration.
+#[derive(Clone, Debug)]
+pub struct Fencing {
+    /// The configuration.
+    pub setting: Setting,
+    actors: Arc<[Actor]>,
+}
+
+impl Fencing {
+    /// The protocol under `setting`.
+    #[must_use]
+    pub fn new(setting: Setting) -> Self {
+        let start = start::start(&setting);
+        let mut roles = vec![Role::Coordinator];
+        roles.extend((0..setting.bounds.members).map(Role::Consumer));
+        roles.push(Role::Assignor);
+        if setting.bounds.transactions > 0 {
+            roles.push(Role::Producer);
+        }
+        let actors = roles.into_iter().map(|role| Actor { role, setting, start }).collect();
+        Self { setting, actors }
+    }
+
+    /// Which actor has the index `id`.
+    #[must_use]
+    pub fn role(&self, id: u8) -> Role {
+        self.actors[usize::from(id)].role
+    }
+
+    /// The rows that a step went through at the coordinator.
+    #[must_use]
+    pub fn trail(&self, before: &WorldState<Self>, action: &ActionOf<Self>) -> Trail {
+        let mut broker = before.actors.broker.clone();
+        match action {
+            Action::Deliver(envelope) if envelope.dst == COORDINATOR => {
+                broker.receive(&self.setting, envelope.src, envelope.msg).trail
+            }
+            Action::Timeout(COORDINATOR, timer) => broker.time_out(&self.setting, *timer).trail,
+            _ => Trail::default(),
+        }
+    }
+}
+
+impl Protocol for Fencing {
+    type Msg = Msg;
+    type Timer = Timer;
+    type ActorState = ActorState;
+    type Actor = Actor;
+    type Actors = Actors;
+
+    const NAME: &'static str = "fencing";
+
+    fn actors(&self) -> &[Actor] {
+        &self.actors
+    }
+
+    fn pack(&self, states: Vec<ActorState>) -> Actors {
+        let start = &self.actors[0].start;
+        let mut packed = Actors {
+            broker: actors::Broker { now: start.coordinator, held: None },
+            consumers: [Consumer::default(); actors::MAX_CONSUMERS],
+            assignor: start.assignor,
+            producer: Producer::default(),
+        };
+        for (id, state) in (0..).zip(states) {
+            self.set_actor_state(&mut packed, id, state);
+        }
+        packed
+    }
+
+    fn actor_state(&self, actors: &Actors, id: u8) -> ActorState {
+        match self.role(id) {
+            Role::Coordinator => ActorState::Broker(actors.broker.clone()),
+            Role::Consumer(consumer) => ActorState::Consumer(actors.consumers[usize::from(consumer)]),
+            Role::Assignor => ActorState::Assignor(actors.assignor),
+            Role::Producer => ActorState::Producer(actors.producer),
+        }
+    }
+
+    fn set_actor_state(&self, actors: &mut Actors, id: u8, state: ActorState) {
+        match (state, self.role(id)) {
+            (ActorState::Broker(broker), _) => actors.broker = broker,
+            (ActorState::Consumer(state), Role::Consumer(consumer)) => actors.consumers[usize::from(consumer)] = state,
+            (ActorState::Assignor(assignor), _) => actors.assignor = assignor,
+            (ActorState::Producer(producer), _) => actors.producer = producer,
+            (ActorState::Consumer(_), _) => {}
+        }
+    }
+
+    fn timers(&self, actors: &Actors, id: u8, each: &mut dyn FnMut(Timer)) {
+        match self.role(id) {
+            Role::Coordinator => actors.broker.timers(&self.setting, each),
+            Role::Consumer(consumer) => actors.consumers[usize::from(consumer)].timers(&self.setting, consumer, each),
+            Role::Assignor => actors.assignor.timers(&self.setting, each),
+            Role::Producer => actors.producer.timers(each),
+        }
+    }
+
+    fn properties(&self) -> &'static [Claim<Self>] {
+        properties::CLAIMS
+    }
+
+    fn step_violations(&self, before: &WorldState<Self>, action: &ActionOf<Self>, after: &WorldState<Self>) -> u32 {
+        properties::step_violations(self, before, action, after)
+    }
+
+    fn is_quiescent(world: &World<Self>, state: &WorldState<Self>) -> bool {
+        properties::is_quiescent(world, state)
+    }
+
+    fn label_names(&self) -> &'static [&'static str] {
+        NAMES
+    }
+
+    fn labels(&self, before: &WorldState<Self>, action: &ActionOf<Self>, _: &WorldState<Self>) -> Vec<u16> {
+        self.trail(before, action).iter().collect()
+    }
+
+    fn describe_state(state: &WorldState<Self>, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        words::state(state, formatter)
+    }
+
+    fn describe_action(&self, action: &ActionOf<Self>) -> String {
+        words::action(self, action)
+    }
+
+    fn describe_step(&self, before: &WorldState<Self>, action: &ActionOf<Self>, after: &WorldState<Self>) -> String {
+        words::step(self, before, action, after)
+    }
+
+    fn actor_name(&self, id: u8) -> String {
+        words::actor(self, id)
+    }
+
+    fn describe_message(&self, msg: &Msg) -> String {
+        words::message(&self.setting, msg)
+    }
+}
