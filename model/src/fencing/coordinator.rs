@@ -10,6 +10,7 @@ use fencepost_fixtures::variants::{FencingRules, Release};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{MAX_SLOTS, Setting};
+use super::fail_over::MISSING;
 use super::labels::{Label, Trail};
 use super::mutant::Mutant;
 use super::partitions::{MAX_PARTITIONS, Partitions};
@@ -383,6 +384,10 @@ impl Coordinator {
             let member = &mut self.members[index];
             member.armed = if member.phase == Phase::Unrevoked { member.epoch } else { 0 };
             member.heard = false;
+            if rules.release < Release::V4_3 && setting.bounds.other.is_some() {
+                // A broker before 4.3 writes the record without assignment epochs (3.8).
+                member.grant(member.owned(), MISSING);
+            }
         } else {
             let member = &mut self.members[index];
             member.heard = member.armed != 0 && setting.mutant != Mutant::RebalanceRestarts;

@@ -88,25 +88,33 @@ impl Coordinator {
 
     /// Another broker takes over. Ghosts and the world outside go on.
     pub fn fail_over(&mut self, setting: &Setting, held: &mut Held, other: bool, trail: &mut Trail) {
+        let before = rules_of(setting, self);
+        let mut next = *self;
+        next.other = other;
+        let rules = rules_of(setting, &next);
+        if rules.release < before.release {
+            trail.mark(Label::RolledBack);
+        }
+        self.take_over(setting, &rules, held, trail);
+        self.other = other;
+        self.fail_overs += 1;
+    }
+
+    /// A broker with these rules loads what is at the high watermark.
+    pub fn take_over(&mut self, setting: &Setting, rules: &FencingRules, held: &mut Held, trail: &mut Trail) {
         let lost = self.persisted() != held.replicated;
         trail.mark(if lost { Label::FailedOverLoss } else { Label::FailedOver });
         let before = *self;
-        let log = held.replicated;
         *self = Self {
             script: before.script,
             script_version: before.script_version,
-            other,
             acknowledged: before.acknowledged,
             sessions: before.sessions,
             rebalances: before.rebalances,
-            fail_overs: before.fail_overs + 1,
-            ..log
+            fail_overs: before.fail_overs,
+            ..held.replicated
         };
-        let rules = rules_of(setting, self);
-        if rules.release < rules_of(setting, &before).release {
-            trail.mark(Label::RolledBack);
-        }
-        self.load(setting, &rules, trail);
+        self.load(setting, rules, trail);
         for partition in before.fetched.iter() {
             let index = usize::from(partition);
             let owner = self.owner(partition);

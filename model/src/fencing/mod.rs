@@ -10,6 +10,7 @@ pub mod commit;
 pub mod consumer;
 pub mod coordinator;
 pub mod fail_over;
+pub mod interpreter;
 pub mod labels;
 pub mod message;
 pub mod mutant;
