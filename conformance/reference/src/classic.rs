@@ -40,14 +40,13 @@ pub(crate) fn join(
     let known = request.instance_id.as_ref().map(|id| draft.group().static_members.get(id).cloned());
     match known {
         None if !is_first && draft.member(&member_id).is_none() => return Err(ErrorCode::UnknownMemberId),
-        None => {}
-        Some(None) if is_first => {}
-        Some(None) => return Err(ErrorCode::UnknownMemberId),
+        Some(None) if !is_first => return Err(ErrorCode::UnknownMemberId),
         Some(Some(known)) if is_first => {
             static_member::replace(context, draft, &known, &member_id, Protocol::Classic)?;
         }
         Some(Some(known)) if known != member_id => return Err(ErrorCode::FencedInstanceId),
-        Some(Some(_)) => {}
+        // A new member, or one that is who it says.
+        _ => {}
     }
 
     let before = draft.member(&member_id).map(Member::metadata_or_default).unwrap_or_default();

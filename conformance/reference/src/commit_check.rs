@@ -138,7 +138,6 @@ pub fn commit_check<'a>(
     let by_assignment_epoch =
         Ok(CommitValidator::AssignmentEpoch { member, epoch: call.epoch, stale, mutation: rules.mutation });
     match (rules.commit_check, call.epoch.cmp(&member.member_epoch)) {
-        (CommitCheck::None, _) => accept_all,
         // Row 5, repaired: an equal epoch goes the way of an older one.
         (CommitCheck::AssignmentEpochOwned, std::cmp::Ordering::Equal) => {
             if rules.slips(Mutation::CommitFastPath) {
@@ -147,8 +146,8 @@ pub fn commit_check<'a>(
                 by_assignment_epoch
             }
         }
-        // Row 5: the fast path.
-        (_, std::cmp::Ordering::Equal) => accept_all,
+        // Row 5: the fast path; and no rows at all.
+        (_, std::cmp::Ordering::Equal) | (CommitCheck::None, _) => accept_all,
         // Row 6.
         (_, std::cmp::Ordering::Greater) => {
             if rules.slips(Mutation::CommitAcceptsNewerEpoch) {

@@ -42,6 +42,13 @@ impl Coordinator {
         Ok(coordinator)
     }
 
+    /// Whether two coordinators keep the same durable state: all that a record can say, derived tables included. What is soft
+    /// (timers, answers that wait) is not compared.
+    #[must_use]
+    pub fn has_state_of(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+
     /// Writes entries and answers: now, or when they are replicated. `group` is what they make of the group, if the caller
     /// folded them already.
     pub(crate) fn write(&mut self, entries: Vec<Entry>, group: Option<ConsumerGroup>, response: Response) -> Output {
@@ -107,8 +114,8 @@ impl Coordinator {
         };
         self.raise_high_watermark(to);
         let mut released = Vec::new();
-        while let Some(waiting) = self.waiting.pop_front_if(|waiting| waiting.position <= self.log.high_watermark()) {
-            released.push((waiting.ticket, Ok(waiting.response)));
+        while self.waiting.front().is_some_and(|waiting| waiting.position <= self.log.high_watermark()) {
+            released.extend(self.waiting.pop_front().map(|waiting| (waiting.ticket, Ok(waiting.response))));
         }
         released
     }

@@ -38,11 +38,10 @@ pub fn epoch_check(
     } else {
         // Row 4: the previous epoch, if the report is there and names nothing but what is assigned.
         match owned {
-            None if rules.slips(Mutation::EpochCheckAcceptsAbsentOwned) => Ok(()),
-            None => fenced,
             Some(owned) if owned.iter().all(|p| counts_as_assigned(rules, member, p)) => Ok(()),
             Some(_) if rules.slips(Mutation::EpochCheckIgnoresOwned) => Ok(()),
-            Some(_) => fenced,
+            None if rules.slips(Mutation::EpochCheckAcceptsAbsentOwned) => Ok(()),
+            Some(_) | None => fenced,
         }
     }
 }

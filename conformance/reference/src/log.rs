@@ -21,6 +21,7 @@ pub struct Producer {
 
 /// What stands at one offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "nearly all entries are records, and markers need no box for their sake")]
 pub enum Entry {
     /// A record, with its producer if it is part of a transaction.
     Record {

@@ -18,12 +18,11 @@ pub(crate) fn fetch(rules: &Rules, state: &State, request: &OffsetFetchRequest) 
         check(rules, group, request)?;
     }
     let all: Vec<NamedPartition>;
-    let partitions = match &request.partitions {
-        Some(partitions) => partitions,
-        None => {
-            all = state.offsets.committed(&request.group_id).map(|(partition, _)| partition.clone()).collect();
-            &all
-        }
+    let partitions = if let Some(partitions) = &request.partitions {
+        partitions
+    } else {
+        all = state.offsets.committed(&request.group_id).map(|(partition, _)| partition.clone()).collect();
+        &all
     };
     Ok(FetchResponse { partitions: partitions.iter().map(|partition| one(rules, state, request, partition)).collect() })
 }

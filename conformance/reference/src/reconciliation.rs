@@ -197,7 +197,9 @@ pub fn next(rules: &Rules, member: &CurrentAssignment, e: Epoch, inputs: &Inputs
     }
 
     if rules.slips(Mutation::KeptPartitionsRestamped) {
-        keep.values_mut().for_each(|assigned_at| *assigned_at = inputs.target_epoch);
+        for assigned_at in keep.values_mut() {
+            *assigned_at = inputs.target_epoch;
+        }
     }
     let mut blocked = false;
     for &partition in inputs.target.iter().filter(|p| inputs.wants(rules, p)) {

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use fencepost_reference::describe::GroupDescription;
 use fencepost_reference::log::{Entry, Log};
 use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::records::Record;
 use fencepost_reference::request::{
     ClassicHeartbeatRequest, CommitPartition, EndTxnRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest,
     NamedPartition, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest, TxnOffsetCommitRequest, TxnOutcome,
@@ -27,6 +26,11 @@ use proptest::prelude::*;
 enum Step {
     /// A heartbeat of a member that follows the protocol: it knows its epoch and drops what it is asked for.
     Follows(usize, bool),
+    /// The same, and it changes what it subscribes to.
+    Resubscribes(usize, usize),
+    /// A commit by a member that knows its epoch, plain or by a producer.
+    Commits(usize, i32, Option<i64>),
+    Ends(i64, bool),
     Joins(usize, bool),
     JoinsStatic(usize, usize),
     Raw(Request),
@@ -75,7 +79,7 @@ fn owned() -> impl Strategy<Value = BTreeSet<TopicPartition>> {
 
 fn commit_partitions() -> impl Strategy<Value = Vec<CommitPartition>> {
     let one = (0..5_i32, 0..100_i64, -1..9_i32, 0..3_usize).prop_map(|(partition, offset, leader_epoch, kind)| {
-        let metadata = (kind == 1).then(|| "note".to_owned()).or((kind == 2 && offset > 90).then(|| "x".repeat(5000)));
+        let metadata = (kind == 1).then(|| "note".to_owned()).or((kind == 2 && offset > 30).then(|| "x".repeat(5000)));
         CommitPartition { leader_epoch, metadata, ..CommitPartition::new("t", partition, offset) }
     });
     vec(one, 0..3)
@@ -159,6 +163,10 @@ fn step() -> impl Strategy<Value = Step> {
         prop_oneof![Just(TimerKind::Session), Just(TimerKind::Rebalance), Just(TimerKind::Join), Just(TimerKind::Sync)];
     prop_oneof![
         12 => (0..3_usize, any::<bool>()).prop_map(|(member, full)| Step::Follows(member, full)),
+        5 => (0..3_usize, 0..2_i32, proptest::option::of(0..2_i64))
+            .prop_map(|(member, partition, producer)| Step::Commits(member, partition, producer)),
+        2 => (0..2_i64, any::<bool>()).prop_map(|(producer, commits)| Step::Ends(producer, commits)),
+        3 => (0..3_usize, 0..4_usize).prop_map(|(member, topics)| Step::Resubscribes(member, topics)),
         4 => (0..3_usize, any::<bool>()).prop_map(|(member, both)| Step::Joins(member, both)),
         2 => (0..3_usize, 0..2_usize).prop_map(|(member, instance)| Step::JoinsStatic(member, instance)),
         8 => request().prop_map(Step::Raw),
@@ -198,7 +206,7 @@ impl World {
         self.coordinator.describe(&g())?.members.remove(MEMBERS[member])
     }
 
-    /// Takes a step; gives whether a request was refused.
+    /// Takes a step; gives the error if a request was refused.
     fn take(&mut self, step: &Step) -> Option<ErrorCode> {
         match step {
             Step::Follows(member, full) => {
@@ -213,6 +221,35 @@ impl World {
                 };
                 self.ask(&Request::Heartbeat(request))
             }
+            Step::Resubscribes(member, topics) => {
+                let known = self.member(*member)?;
+                let topics: &[&str] = [&["t"][..], &["u"], &["t", "u"], &[]][*topics];
+                let request = HeartbeatRequest {
+                    owned: Some(known.assigned.keys().copied().collect()),
+                    instance_id: known.instance_id,
+                    subscribed_topic_names: Some(topics.iter().map(|&topic| topic.into()).collect()),
+                    ..HeartbeatRequest::new("g", MEMBERS[*member], known.member_epoch.0)
+                };
+                self.ask(&Request::Heartbeat(request))
+            }
+            Step::Commits(member, partition, producer) => {
+                let epoch = self.member(*member)?.member_epoch.0;
+                // Offsets of their own, so that it shows which of two commits was kept.
+                let offset = i64::try_from(self.coordinator.log().end_offset()).expect("the log is short");
+                let partitions = vec![CommitPartition::new("t", *partition, offset)];
+                self.ask(&match producer {
+                    None => Request::OffsetCommit(OffsetCommitRequest::new("g", MEMBERS[*member], epoch, partitions)),
+                    Some(producer) => Request::TxnOffsetCommit(TxnOffsetCommitRequest {
+                        producer_epoch: ProducerEpoch(1),
+                        ..TxnOffsetCommitRequest::new("g", *producer, MEMBERS[*member], epoch, partitions)
+                    }),
+                })
+            }
+            Step::Ends(producer, commits) => self.ask(&Request::EndTxn(EndTxnRequest {
+                producer_id: ProducerId(*producer),
+                producer_epoch: ProducerEpoch(1),
+                outcome: if *commits { TxnOutcome::Commit } else { TxnOutcome::Abort },
+            })),
             Step::Joins(member, both) => {
                 let topics: &[&str] = if *both { &["t", "u"] } else { &["t"] };
                 self.ask(&Request::Heartbeat(HeartbeatRequest::join("g", MEMBERS[*member], topics)))
@@ -223,6 +260,16 @@ impl World {
                 self.ask(&Request::Heartbeat(HeartbeatRequest { instance_id, ..join }))
             }
             Step::Raw(request) => self.ask(request),
+            _ => {
+                self.turn(step);
+                None
+            }
+        }
+    }
+
+    /// Takes a step that is no request.
+    fn turn(&mut self, step: &Step) {
+        match step {
             Step::Target(owners) => {
                 let mut target: BTreeMap<MemberId, Vec<(TopicName, i32)>> = BTreeMap::new();
                 for (owner, partition) in owners {
@@ -231,49 +278,40 @@ impl World {
                     target.entry(MEMBERS[*owner].into()).or_default().push(named);
                 }
                 self.coordinator.set_target(&g(), ScriptedTarget::Assign(target));
-                None
             }
             Step::Fires(kind, member) => {
                 self.coordinator.fire(&g(), *kind, &MEMBERS[*member].into());
-                None
             }
             Step::Advances(by_ms) => {
                 let to_ms = self.coordinator.now_ms() + by_ms;
                 let due: Vec<i64> = self.coordinator.advance(to_ms).iter().map(|fired| fired.at_ms).collect();
                 assert!(due.is_sorted() && due.iter().all(|at_ms| *at_ms <= to_ms), "timers out of order: {due:?}");
-                None
             }
             Step::IntervalElapses => {
                 self.coordinator.assignment_interval_elapsed();
-                None
             }
             Step::Replicates => {
                 self.coordinator.replicate(None);
-                None
             }
             Step::FailsOver(all) => {
                 let survives = if *all { Survives::All } else { Survives::HighWatermark };
                 self.coordinator.fail_over(self.coordinator.rules().clone(), survives).expect("its own log loads");
-                None
             }
             Step::Expires => {
                 self.coordinator.expire_offsets();
-                None
             }
             Step::TopicGrows => {
                 self.partitions += 1;
                 self.coordinator.create_topic("t", T, self.partitions);
-                None
             }
             Step::TopicIsDeleted => {
                 let _ = self.coordinator.delete_topic("u");
                 self.coordinator.create_topic("u", U, 2);
-                None
             }
             Step::RegexResolves => {
                 self.coordinator.resolve_regex(&g(), "u.*", &BTreeSet::from(["u".into()]));
-                None
             }
+            _ => unreachable!("a request"),
         }
     }
 
@@ -333,9 +371,13 @@ fn run(rules: &Rules, held: bool, delayed: bool, steps: &[Step]) -> Result<World
     Ok(world)
 }
 
-fn loaded(rules: &Rules, log: &Log) -> Option<GroupDescription> {
-    let config = Config { offsets_retention_ms: 30_000, ..Config::default() };
-    Coordinator::load(rules.clone(), config, log).expect("the log loads").describe(&g())
+/// Whether a coordinator that loads this log keeps what this one keeps.
+fn loads_to(coordinator: &Coordinator, log: &Log) -> Result<(), TestCaseError> {
+    let loaded = Coordinator::load(coordinator.rules().clone(), Config::default(), log)
+        .map_err(|error| TestCaseError::fail(error.to_string()))?;
+    prop_assert_eq!(coordinator.describe(&g()), loaded.describe(&g()));
+    prop_assert!(coordinator.has_state_of(&loaded), "the same to see, and not the same");
+    Ok(())
 }
 
 /// A legal compaction: `drops` says for each entry whether the cleaner would like to drop it.
@@ -353,7 +395,13 @@ fn compacted(log: &Log, drops: &[bool]) -> Log {
             });
         }
     }
-    let key = |record: &Record| record.key_bytes().expect("the key is short");
+    let keys: Vec<Option<Vec<u8>>> = entries
+        .iter()
+        .map(|(_, entry)| match entry {
+            Entry::Record { record, .. } => Some(record.key_bytes().expect("the key is short")),
+            Entry::Marker { .. } => None,
+        })
+        .collect();
     let stands = |position: usize, entry: &Entry| match entry {
         Entry::Record { producer: None, .. } => true,
         Entry::Record { .. } => outcomes[position] == Some(TxnOutcome::Commit),
@@ -367,32 +415,55 @@ fn compacted(log: &Log, drops: &[bool]) -> Log {
             matches!(entry, Entry::Record { producer: Some(_), .. }) && outcomes[position].is_none()
         })
         .unwrap_or(entries.len());
+    let mut last_standing: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for (position, (_, entry)) in entries.iter().enumerate().take(cleanable) {
+        if let Some(key) = &keys[position]
+            && stands(position, entry)
+        {
+            last_standing.insert(key, position);
+        }
+    }
     let mut kept: Vec<(u64, Entry)> = Vec::new();
-    let mut left: BTreeSet<Vec<u8>> = BTreeSet::new();
+    let mut left: BTreeSet<&[u8]> = BTreeSet::new();
     for (position, (offset, entry)) in entries.iter().enumerate() {
         let wants = drops.get(position % drops.len().max(1)).copied().unwrap_or(false) && position < cleanable;
-        let drop = match entry {
-            Entry::Marker { .. } => false,
-            Entry::Record { record, producer } => {
-                let superseded = entries.get(position + 1..cleanable).unwrap_or_default().iter().enumerate().any(
-                    |(ahead, (_, later))| {
-                        matches!(later, Entry::Record { record: newer, .. } if key(newer) == key(record))
-                            && stands(position + 1 + ahead, later)
-                    },
-                );
+        let drop = match (entry, &keys[position]) {
+            (Entry::Record { record, producer }, Some(key)) => {
+                let superseded = last_standing.get(key.as_slice()).is_some_and(|last| *last > position);
                 let aborted = producer.is_some() && outcomes[position] == Some(TxnOutcome::Abort);
-                let bare_tombstone = record.is_tombstone() && !left.contains(&key(record));
+                let bare_tombstone = record.is_tombstone() && !left.contains(key.as_slice());
                 wants && (superseded || aborted || bare_tombstone)
             }
+            _ => false,
         };
         if !drop {
-            if let Entry::Record { record, .. } = entry {
-                left.insert(key(record));
-            }
+            left.extend(keys[position].as_deref());
             kept.push((*offset, entry.clone()));
         }
     }
     Log::from_entries(kept)
+}
+
+/// The state is the fold of the log.
+fn is_the_fold(rules: &Rules, held: bool, delayed: bool, steps: &[Step]) -> Result<(), TestCaseError> {
+    let world = run(rules, held, delayed, steps)?;
+    loads_to(&world.coordinator, world.coordinator.log())?;
+
+    // An ordinary fetch reads the fold of what is replicated, which is what a fail-over leaves.
+    let everything = Request::OffsetFetch(OffsetFetchRequest::anonymous("g", None));
+    let mut here = world.coordinator;
+    let replicated = here.handle(&everything).reply;
+    here.fail_over(rules.clone(), Survives::HighWatermark).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    prop_assert_eq!(replicated, here.handle(&everything).reply);
+    Ok(())
+}
+
+/// C-REPLAY: compaction changes nothing, nor does compaction of what is left.
+fn survives_compaction(rules: &Rules, delayed: bool, steps: &[Step], drops: &[bool]) -> Result<(), TestCaseError> {
+    let world = run(rules, false, delayed, steps)?;
+    let once = compacted(world.coordinator.log(), drops);
+    loads_to(&world.coordinator, &once)?;
+    loads_to(&world.coordinator, &compacted(&once, drops.get(7..).unwrap_or(drops)))
 }
 
 fn cases(cases: u32) -> ProptestConfig {
@@ -400,7 +471,7 @@ fn cases(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(128))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn any_requests_keep_s1_s5_and_s8(
@@ -416,32 +487,24 @@ proptest! {
     }
 
     #[test]
-    fn the_state_is_the_fold_of_the_records(steps in vec(step(), 1..60), held in any::<bool>(), delayed in any::<bool>()) {
-        for rules in [Rules::kafka_4_2(), Rules::kafka_4_4(), Rules::assignment_epoch_owned()] {
-            let world = run(&rules, held, delayed, &steps)?;
-            prop_assert_eq!(world.coordinator.describe(&g()), loaded(&rules, world.coordinator.log()));
-        }
+    fn the_state_is_the_fold_of_the_records(
+        steps in vec(step(), 1..60),
+        held in any::<bool>(),
+        delayed in any::<bool>(),
+        rules in prop_oneof![
+            Just(Rules::kafka_4_2()), Just(Rules::kafka_4_4()), Just(Rules::assignment_epoch_owned()),
+        ],
+    ) {
+        is_the_fold(&rules, held, delayed, &steps)?;
     }
 
     #[test]
     fn any_legal_compaction_leaves_the_same_state(
         steps in vec(step(), 1..80),
         delayed in any::<bool>(),
-        drops in vec(any::<bool>(), 64),
+        drops in prop_oneof![1 => Just(vec![true]), 3 => vec(any::<bool>(), 64)],
     ) {
-        let rules = Rules::assignment_epoch_owned();
-        let world = run(&rules, false, delayed, &steps)?;
-        let log = compacted(world.coordinator.log(), &drops);
-        prop_assert_eq!(world.coordinator.describe(&g()), loaded(&rules, &log));
-        let twice = compacted(&log, &drops[7..]);
-        prop_assert_eq!(world.coordinator.describe(&g()), loaded(&rules, &twice));
-    }
-
-    #[test]
-    fn a_full_compaction_leaves_the_same_state(steps in vec(step(), 1..80)) {
-        let rules = Rules::assignment_epoch_owned();
-        let world = run(&rules, false, false, &steps)?;
-        prop_assert_eq!(world.coordinator.describe(&g()), loaded(&rules, &compacted(world.coordinator.log(), &[true])));
+        survives_compaction(&Rules::assignment_epoch_owned(), delayed, &steps, &drops)?;
     }
 
     #[test]
@@ -452,5 +515,33 @@ proptest! {
                 world.take(step);
             }
         }
+    }
+}
+
+/// Whether a property fails for some of the steps that it is tried with, the same ones each time.
+fn is_refuted(property: impl Fn(&[Step], &[bool]) -> Result<(), TestCaseError>) -> bool {
+    let rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+    let config = ProptestConfig { max_shrink_iters: 0, ..cases(400) };
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(config, rng);
+    runner.run(&(vec(step(), 30..80), vec(any::<bool>(), 64)), |(steps, drops)| property(&steps, &drops)).is_err()
+}
+
+#[test]
+fn the_properties_can_fail() {
+    use fencepost_reference::Mutation;
+    let with = |mutation| Rules::assignment_epoch_owned().with(mutation);
+    for mutation in [Mutation::NothingHeldBack, Mutation::PendingRemovalFreesAssigned] {
+        assert!(is_refuted(|steps, _| run(&with(mutation), false, false, steps).map(|_| ())), "S1 misses {mutation}");
+    }
+    let bumps = with(Mutation::UnrevokedExitBumpsEpoch);
+    assert!(is_refuted(|steps, _| run(&bumps, false, true, steps).map(|_| ())), "S5 misses the bump of KAFKA-19974");
+    for mutation in [Mutation::OversizedMetadataLeavesPending, Mutation::LoadIgnoresAssignmentEpochs] {
+        assert!(is_refuted(|steps, _| is_the_fold(&with(mutation), false, false, steps)), "the fold misses {mutation}");
+    }
+    for mutation in
+        [Mutation::MarkerOverwritesNewer, Mutation::ReplayRefusesTakeover, Mutation::StaleInstanceMappingKept]
+    {
+        let refuted = is_refuted(|steps, drops| survives_compaction(&with(mutation), false, steps, drops));
+        assert!(refuted, "C-REPLAY misses {mutation}");
     }
 }

@@ -79,16 +79,16 @@ impl Group {
         self.coordinator.rules().first_group_epoch.0
     }
 
-    fn to_wire(&self, epoch: i32) -> i32 {
+    fn on_the_wire(&self, epoch: i32) -> i32 {
         if epoch > 0 { epoch + self.shift() } else { epoch }
     }
 
-    pub fn from_wire(&self, epoch: Epoch) -> i32 {
+    pub fn as_written(&self, epoch: Epoch) -> i32 {
         if epoch.0 > 0 { epoch.0 - self.shift() } else { epoch.0 }
     }
 
-    pub fn answer(&mut self, request: Request) -> Answer {
-        match self.coordinator.handle(&request).reply {
+    pub fn answer(&mut self, request: &Request) -> Answer {
+        match self.coordinator.handle(request).reply {
             Reply::Answered(answer) => answer,
             Reply::Waits(_) => panic!("not replicated at once"),
         }
@@ -106,9 +106,9 @@ impl Group {
     }
 
     pub fn heartbeat(&mut self, request: HeartbeatRequest) -> Result<HeartbeatResponse, ErrorCode> {
-        let epoch = self.to_wire(request.member_epoch.0);
+        let epoch = self.on_the_wire(request.member_epoch.0);
         let request = HeartbeatRequest { member_epoch: Epoch(epoch), ..request };
-        self.answer(Request::Heartbeat(request)).map(|response| match response {
+        self.answer(&Request::Heartbeat(request)).map(|response| match response {
             Response::Heartbeat(response) => response,
             other => panic!("not the answer to a heartbeat: {other:?}"),
         })
@@ -117,17 +117,17 @@ impl Group {
     /// The epoch that a join is answered.
     pub fn join(&mut self, member: &str, topics: &[&str]) -> Result<i32, ErrorCode> {
         let response = self.heartbeat(HeartbeatRequest::join("g", member, topics))?;
-        Ok(self.from_wire(response.member_epoch))
+        Ok(self.as_written(response.member_epoch))
     }
 
     pub fn join_static(&mut self, member: &str, instance: &str, topics: &[&str]) -> Result<i32, ErrorCode> {
         let join = HeartbeatRequest::join("g", member, topics);
         let response = self.heartbeat(HeartbeatRequest { instance_id: Some(instance.into()), ..join })?;
-        Ok(self.from_wire(response.member_epoch))
+        Ok(self.as_written(response.member_epoch))
     }
 
     fn told(&self, response: HeartbeatResponse) -> (i32, Option<BTreeSet<TopicPartition>>) {
-        (self.from_wire(response.member_epoch), response.assignment)
+        (self.as_written(response.member_epoch), response.assignment)
     }
 
     /// A short heartbeat: the epoch it is answered, and the assignment if one came.
@@ -192,9 +192,9 @@ impl Group {
     }
 
     pub fn commit_request(&mut self, request: OffsetCommitRequest) -> Result<Vec<ErrorCode>, ErrorCode> {
-        let epoch = self.to_wire(request.member_epoch.0);
+        let epoch = self.on_the_wire(request.member_epoch.0);
         Self::committed(
-            self.answer(Request::OffsetCommit(OffsetCommitRequest { member_epoch: Epoch(epoch), ..request })),
+            self.answer(&Request::OffsetCommit(OffsetCommitRequest { member_epoch: Epoch(epoch), ..request })),
         )
     }
 
@@ -205,9 +205,9 @@ impl Group {
     }
 
     pub fn txn_request(&mut self, request: TxnOffsetCommitRequest) -> Result<Vec<ErrorCode>, ErrorCode> {
-        let epoch = self.to_wire(request.member_epoch.0);
+        let epoch = self.on_the_wire(request.member_epoch.0);
         let request = TxnOffsetCommitRequest { member_epoch: Epoch(epoch), ..request };
-        Self::committed(self.answer(Request::TxnOffsetCommit(request)))
+        Self::committed(self.answer(&Request::TxnOffsetCommit(request)))
     }
 
     /// A transactional commit of version 6.
@@ -224,13 +224,13 @@ impl Group {
     }
 
     pub fn end_txn(&mut self, producer: i64, outcome: TxnOutcome) -> Result<(), ErrorCode> {
-        self.answer(Request::EndTxn(EndTxnRequest::new(producer, outcome))).map(|_| ())
+        self.answer(&Request::EndTxn(EndTxnRequest::new(producer, outcome))).map(|_| ())
     }
 
     pub fn fetch_request(&mut self, request: OffsetFetchRequest) -> Result<Vec<FetchedOffset>, ErrorCode> {
-        let epoch = self.to_wire(request.member_epoch.0);
+        let epoch = self.on_the_wire(request.member_epoch.0);
         let request = OffsetFetchRequest { member_epoch: Epoch(epoch), ..request };
-        self.answer(Request::OffsetFetch(request)).map(|response| match response {
+        self.answer(&Request::OffsetFetch(request)).map(|response| match response {
             Response::Fetch(response) => response.partitions,
             other => panic!("not the answer to a fetch: {other:?}"),
         })
@@ -257,31 +257,31 @@ impl Group {
     }
 
     pub fn classic_join(&mut self, request: JoinGroupRequest) -> Result<i32, ErrorCode> {
-        match self.answer(Request::JoinGroup(request))? {
-            Response::JoinGroup(response) => Ok(self.from_wire(response.generation)),
+        match self.answer(&Request::JoinGroup(request))? {
+            Response::JoinGroup(response) => Ok(self.as_written(response.generation)),
             other => panic!("not the answer to a join: {other:?}"),
         }
     }
 
     pub fn sync(&mut self, member: &str, generation: i32) -> Result<BTreeSet<TopicPartition>, ErrorCode> {
-        let generation = Epoch(self.to_wire(generation));
+        let generation = Epoch(self.on_the_wire(generation));
         let request = SyncGroupRequest { group_id: g(), member_id: member.into(), instance_id: None, generation };
-        self.answer(Request::SyncGroup(request)).map(|response| match response {
+        self.answer(&Request::SyncGroup(request)).map(|response| match response {
             Response::SyncGroup(assigned) => assigned,
             other => panic!("not the answer to a sync: {other:?}"),
         })
     }
 
     pub fn beat_classic(&mut self, member: &str, generation: i32) -> Result<(), ErrorCode> {
-        let generation = Epoch(self.to_wire(generation));
+        let generation = Epoch(self.on_the_wire(generation));
         let request =
             ClassicHeartbeatRequest { group_id: g(), member_id: member.into(), instance_id: None, generation };
-        self.answer(Request::ClassicHeartbeat(request)).map(|_| ())
+        self.answer(&Request::ClassicHeartbeat(request)).map(|_| ())
     }
 
     pub fn leave_group(&mut self, member: &str) -> Result<Vec<ErrorCode>, ErrorCode> {
         let request = LeaveGroupRequest { group_id: g(), members: vec![(member.into(), None)] };
-        self.answer(Request::LeaveGroup(request)).map(|response| match response {
+        self.answer(&Request::LeaveGroup(request)).map(|response| match response {
             Response::LeaveGroup(errors) => errors,
             other => panic!("not the answer to a leave: {other:?}"),
         })
@@ -305,11 +305,11 @@ impl Group {
     }
 
     pub fn group_epoch(&self) -> i32 {
-        self.describe().map_or(0, |d| self.from_wire(d.group_epoch))
+        self.describe().map_or(0, |d| self.as_written(d.group_epoch))
     }
 
     pub fn assignment_epoch(&self) -> i32 {
-        self.describe().map_or(0, |d| self.from_wire(d.assignment_epoch))
+        self.describe().map_or(0, |d| self.as_written(d.assignment_epoch))
     }
 
     pub fn has_member(&self, member: &str) -> bool {
@@ -321,7 +321,7 @@ impl Group {
     }
 
     pub fn epoch(&self, member: &str) -> i32 {
-        self.from_wire(self.member(member).member_epoch)
+        self.as_written(self.member(member).member_epoch)
     }
 
     pub fn state(&self, member: &str) -> MemberState {
@@ -329,7 +329,7 @@ impl Group {
     }
 
     fn shown(&self, partitions: &BTreeMap<TopicPartition, Option<Epoch>>) -> BTreeMap<TopicPartition, i32> {
-        partitions.iter().map(|(&p, epoch)| (p, epoch.map_or(0, |epoch| self.from_wire(epoch)))).collect()
+        partitions.iter().map(|(&p, epoch)| (p, epoch.map_or(0, |epoch| self.as_written(epoch)))).collect()
     }
 
     /// Assigned partitions with assignment epochs.

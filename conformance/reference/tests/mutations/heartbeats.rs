@@ -49,7 +49,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
         },
         Mutation::EpochCheckAcceptsAbsentOwned => |rules| moved_on(rules).beat("a", 2) == Err(FENCED),
         Mutation::EpochCheckCountsPending => |rules| {
-            let mut group = revoking_at_a_new_epoch(rules);
+            let mut group = revoking_at_a_new_epoch(&rules);
             group.owning("a", 2, &["t-0"]) == Err(FENCED)
         },
         Mutation::RejoinForgetsAssignment => |rules| {
@@ -97,9 +97,9 @@ fn moved_on(rules: fencepost_reference::Rules) -> Group {
 }
 
 /// a has t-0 pending at 3 with 2 as its previous epoch: possible where the exit from UNREVOKED bumps.
-fn revoking_at_a_new_epoch(rules: fencepost_reference::Rules) -> Group {
+fn revoking_at_a_new_epoch(rules: &fencepost_reference::Rules) -> Group {
     let bumped =
-        fencepost_reference::Rules { unrevoked_exit: fencepost_reference::UnrevokedExit::EpochBumped, ..rules };
+        fencepost_reference::Rules { unrevoked_exit: fencepost_reference::UnrevokedExit::EpochBumped, ..rules.clone() };
     let mut group = Group::two(bumped);
     group.target(&[("a", &["t-0"])]);
     group.beat("a", 2).expect("a is asked for t-1");
