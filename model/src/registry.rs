@@ -371,5 +371,3 @@ pub fn matches(glob: &str, name: &str) -> bool {
     let beginning = name.strip_prefix(glob.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
     beginning || whole(glob.as_bytes(), name.as_bytes())
 }
-
-impl crate::protocol::Exported for Fencing {}

@@ -156,9 +156,7 @@ impl Interpreter {
                 self.coordinator.script_version = self.coordinator.script_version.wrapping_add(1);
                 return Ok(reply);
             }
-            Operation::Heartbeat(heartbeat) => {
-                (&heartbeat.id, self.heartbeat(heartbeat, &mut reply.trail)?)
-            }
+            Operation::Heartbeat(heartbeat) => (&heartbeat.id, self.heartbeat(heartbeat, &mut reply.trail)?),
             Operation::Leave(leave) => (&leave.id, self.leave(leave, &mut reply.trail)),
             Operation::Commit(commit) => (&commit.id, self.commit(commit, &mut reply.trail)?),
             Operation::TxnCommit(commit) => (&commit.id, self.txn_commit(commit, &mut reply.trail)?),
@@ -247,7 +245,8 @@ impl Interpreter {
         let owned = owned.as_ref().map(|owned| self.partitions(owned)).transpose()?;
         let instance = self.instance(instance.as_ref().map(|instance| instance.as_str()));
         let slot = if joins { self.slot_or_new(member)? } else { self.slot(member) };
-        let full = rebalance_timeout_ms.is_some_and(|timeout| timeout != -1) && heartbeat.topics.is_some() && owned.is_some();
+        let full =
+            rebalance_timeout_ms.is_some_and(|timeout| timeout != -1) && heartbeat.topics.is_some() && owned.is_some();
         let request = HeartbeatRequest { slot, epoch, owned, topics, full, instance };
         let decision = self.coordinator.heartbeat(&self.setting, &self.rules, &request, trail);
         Ok(decision.map(|answer| {
@@ -316,8 +315,7 @@ impl Interpreter {
             return Err(unsupported("second producer"));
         }
         let (request, id, refused) = self.request(member, *epoch, offsets, trail)?;
-        let request =
-            CommitRequest { transactional: true, version: *version, instance: instance.is_some(), ..request };
+        let request = CommitRequest { transactional: true, version: *version, instance: instance.is_some(), ..request };
         let decision = self.coordinator.stage(&self.setting, &self.rules, &request, id, trail);
         Ok(decision
             .map(|()| Some(Answer { staged: Some(self.names(request.partitions)), refused, ..Answer::default() })))
@@ -405,8 +403,7 @@ impl Interpreter {
     #[must_use]
     pub fn group(&self) -> Option<GroupState> {
         let coordinator = &self.coordinator;
-        let settled =
-            |member: &Member| member.phase == Phase::Stable && member.epoch == coordinator.assignment_epoch;
+        let settled = |member: &Member| member.phase == Phase::Stable && member.epoch == coordinator.assignment_epoch;
         let state = if coordinator.is_empty() {
             GroupPhase::Empty
         } else if coordinator.group_epoch > coordinator.assignment_epoch {

@@ -10,6 +10,7 @@ pub mod commit;
 pub mod consumer;
 pub mod coordinator;
 pub mod fail_over;
+pub mod goals;
 pub mod interpreter;
 pub mod labels;
 pub mod message;
@@ -19,6 +20,7 @@ pub mod producer;
 pub mod properties;
 pub mod reconciliation;
 pub mod start;
+pub mod traces;
 pub mod words;
 
 use std::fmt;

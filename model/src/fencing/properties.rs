@@ -268,6 +268,26 @@ pub fn clients(state: &State) -> impl Iterator<Item = (u8, &Consumer)> + '_ {
     (0..).zip(&state.actors.consumers).filter(|(_, consumer)| consumer.life != Life::Unused)
 }
 
+/// The commit in flight whose delivery would violate a property about what could be delivered now.
+#[must_use]
+pub fn culprit(world: &World<Fencing>, state: &State, property: &str) -> Option<(Commit, bool)> {
+    let listener = world.protocol.setting.rules.client == ClientRule::Listener;
+    commits(state).find(|found| {
+        let (commit, coordinator) = (&found.0, now(state));
+        let accepted = accepted(world, state, *found);
+        match property {
+            "S3" => zombie(coordinator, commit) && accepted,
+            "S3'" => zombie(coordinator, commit) && commit.epoch < coordinator.member(commit.slot).epoch && accepted,
+            "S4" if listener => !commit.partitions.within(member_of(state, commit.slot).owned()) && accepted,
+            "S4" => legal(coordinator, commit) && !accepted,
+            "S4'" => held_throughout(world, state, commit) && !accepted,
+            "S7" => before_grant(coordinator, commit) && accepted,
+            "S11" => gone(coordinator, commit) && accepted,
+            _ => false,
+        }
+    })
+}
+
 /// Whether a commit that is in flight would be accepted now.
 fn accepted(world: &World<Fencing>, state: &State, (commit, transactional): (Commit, bool)) -> bool {
     accepts(world, now(state), &commit_request(&commit, transactional))

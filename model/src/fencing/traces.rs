@@ -1,0 +1,700 @@
+//! Paths of the model as traces: what reaches the coordinator becomes a step, everything else stays in the model.
+//!
+//! The answers come from the [`Interpreter`], the model's own coordinator behind the trace's vocabulary; after each step
+//! it is held against the coordinator of the path, so that a trace cannot say something that the model did not do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fencepost_fixtures::Document;
+use fencepost_fixtures::KafkaError;
+use fencepost_fixtures::fencing::{
+    Commit, Configure, EndTransaction, Expire, FailOver, Fencing as Vocabulary, Fetch, Heartbeat, Leave, Offset,
+    Operation, Replicate, Replication, State, Timer as TimerName, TransactionResult, TxnCommit,
+};
+use fencepost_fixtures::names::{
+    Epoch, InstanceName, MemberName, MessageName, ProducerName, TopicName, TopicPartition,
+};
+use fencepost_fixtures::trace::{
+    Behaviour, Body, Header, Origin, Protocol as ProtocolName, Refusal, Step, Trace, TraceId,
+};
+use fencepost_fixtures::variants::{self, FencingRules, Release, Rules};
+use stateright::Model;
+
+use super::Fencing;
+use super::actors::{COORDINATOR, instance_of};
+use super::bounds::Setting;
+use super::interpreter::{Interpreter, Reply};
+use super::message::{self, Msg, Timer};
+use super::mutant::Mutant;
+use super::partitions::{Partitions, TOPIC_T, TOPIC_U};
+use super::start::{SetupStep, setup};
+use super::{properties, words};
+use crate::protocol::{Aim, Exported, Goal, Walk};
+use crate::world::{Action, ActionOf, World, WorldState};
+
+/// The variant whose behaviour is right, and under which twins are made.
+pub const ORACLE: &str = "assignment-epoch-owned";
+/// The most refusals that one step asks for: more would hide what it is about.
+const REFUSALS_A_STEP: usize = 4;
+/// The rebalance timeout of a heartbeat that says everything.
+const REBALANCE_TIMEOUT_MS: i32 = 300_000;
+
+type Behaved = Behaviour<Vocabulary>;
+
+/// The variant's name of a rule set.
+fn variant_name(rules: &FencingRules) -> Result<&'static str, String> {
+    variants::of(ProtocolName::Fencing)
+        .find(|variant| variant.rules == Rules::Fencing(*rules))
+        .map(|variant| variant.name)
+        .ok_or_else(|| "the rules are no variant's".to_owned())
+}
+
+fn released(release: Release) -> &'static str {
+    match release {
+        Release::V4_0 => "kafka-4.0",
+        Release::V4_2 => "kafka-4.2",
+        Release::V4_3 => "kafka-4.3",
+        Release::V4_4 => "kafka-4.4",
+    }
+}
+
+/// Names of what the model numbers.
+struct Naming<'a> {
+    setting: &'a Setting,
+}
+
+impl Naming<'_> {
+    fn member(&self, slot: u8) -> Result<MemberName, String> {
+        words::member(self.setting.bounds.members, slot).parse()
+    }
+
+    fn instance(&self, slot: u8) -> Result<Option<InstanceName>, String> {
+        match instance_of(self.setting, slot) {
+            0 => Ok(None),
+            number => format!("i{number}").parse().map(Some),
+        }
+    }
+
+    fn partitions(&self, set: Partitions) -> BTreeSet<TopicPartition> {
+        set.iter().map(|index| self.setting.bounds.topics.name(index)).collect()
+    }
+
+    /// The number of a commit stands for its offset.
+    fn offsets(&self, commit: &message::Commit) -> BTreeMap<TopicPartition, Offset> {
+        let offset = Offset::plain(i64::from(commit.id) * 10);
+        self.partitions(commit.partitions).into_iter().map(|partition| (partition, offset.clone())).collect()
+    }
+
+    fn topics(&self, subscription: u8) -> Result<BTreeSet<TopicName>, String> {
+        let mut names = BTreeSet::new();
+        for (bit, name) in [(TOPIC_T, "t"), (TOPIC_U, "u")] {
+            if subscription & bit != 0 {
+                names.insert(name.parse()?);
+            }
+        }
+        Ok(names)
+    }
+
+    fn target(&self, target: u16) -> Result<Operation, String> {
+        let mut named = BTreeMap::new();
+        for slot in 0..self.setting.bounds.slots() {
+            let nibble = target >> (4 * self.setting.bounds.consumer(slot)) & 0xf;
+            named.insert(self.member(slot)?, self.partitions(Partitions(nibble.to_le_bytes()[0])));
+        }
+        Ok(Operation::Target(named))
+    }
+
+    fn heartbeat(&self, heartbeat: &message::Heartbeat) -> Result<Heartbeat, String> {
+        let joins = heartbeat.epoch == 0;
+        let all = self.setting.bounds.topics.all();
+        // A join subscribes to all topics and gives a timeout where the trace says neither.
+        let topics = match heartbeat.topics {
+            Some(topics) if joins && topics == all => None,
+            None if heartbeat.full && !joins => Some(self.topics(all)?),
+            topics => topics.map(|topics| self.topics(topics)).transpose()?,
+        };
+        Ok(Heartbeat {
+            id: None,
+            member: self.member(heartbeat.slot)?,
+            epoch: Epoch(i32::from(heartbeat.epoch)),
+            owned: heartbeat.owned.map(|owned| self.partitions(owned)),
+            instance: self.instance(heartbeat.slot)?,
+            topics,
+            rebalance_timeout_ms: (heartbeat.full && !joins).then_some(REBALANCE_TIMEOUT_MS),
+            assignor: None,
+            version: None,
+        })
+    }
+
+    fn message(&self, msg: &Msg) -> Result<Option<Operation>, String> {
+        Ok(Some(match msg {
+            Msg::Heartbeat(heartbeat) => Operation::Heartbeat(self.heartbeat(heartbeat)?),
+            Msg::Commit(commit) => Operation::Commit(Commit {
+                id: None,
+                member: self.member(commit.slot)?,
+                epoch: Epoch(i32::from(commit.epoch)),
+                offsets: self.offsets(commit),
+                instance: None,
+                version: None,
+            }),
+            Msg::TxnCommit(commit) => Operation::TxnCommit(TxnCommit {
+                id: None,
+                producer: producer()?,
+                member: self.member(commit.slot)?,
+                epoch: Epoch(i32::from(commit.epoch)),
+                offsets: self.offsets(commit),
+                instance: None,
+                version: None,
+            }),
+            Msg::EndTransaction { commit } => Operation::EndTransaction(EndTransaction {
+                id: None,
+                producer: producer()?,
+                result: if *commit { TransactionResult::Commit } else { TransactionResult::Abort },
+            }),
+            Msg::Fetch(fetch) => Operation::Fetch(Fetch {
+                id: None,
+                member: Some(self.member(fetch.slot)?),
+                epoch: Epoch(i32::from(fetch.epoch)),
+                partitions: self.partitions(Partitions::one(fetch.partition)),
+                require_stable: fetch.stable,
+            }),
+            Msg::Leave { slot, epoch } => Operation::Leave(Leave {
+                id: None,
+                member: self.member(*slot)?,
+                epoch: Epoch(i32::from(*epoch)),
+                instance: self.instance(*slot)?,
+            }),
+            Msg::Target(target) => self.target(*target)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn timer(&self, timer: Timer, now: &WorldState<Fencing>) -> Result<Option<Operation>, String> {
+        let expire = |timer, member| Operation::Expire(Expire { timer, member });
+        Ok(Some(match timer {
+            Timer::Session(slot) => expire(TimerName::Session, Some(self.member(slot)?)),
+            Timer::Rebalance(slot) => expire(TimerName::Rebalance, Some(self.member(slot)?)),
+            Timer::Interval => expire(TimerName::AssignmentInterval, None),
+            Timer::Replicate => Operation::Replicate(Replicate { through: None }),
+            Timer::FailOver { other } => {
+                let variant = match self.setting.bounds.other {
+                    Some(release) if other => Some(released(release)),
+                    Some(_) => Some(variant_name(&self.setting.rules)?),
+                    None => None,
+                };
+                // The same broker's rules are not named.
+                let same = other == now.actors.broker.now.other;
+                let variant = if same { None } else { variant };
+                Operation::FailOver(FailOver { variant: variant.map(str::to_owned) })
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// What a step of the model is to the coordinator.
+    fn operation(&self, state: &WorldState<Fencing>, action: &ActionOf<Fencing>) -> Result<Option<Operation>, String> {
+        match action {
+            Action::Deliver(envelope) if envelope.dst == COORDINATOR => self.message(&envelope.msg),
+            Action::Timeout(COORDINATOR, timer) => self.timer(*timer, state),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn producer() -> Result<ProducerName, String> {
+    "p".parse()
+}
+
+/// Names a request that may have to wait for the high watermark.
+fn name(operation: &mut Operation, number: &mut u32) -> Result<(), String> {
+    let id: &mut Option<MessageName> = match operation {
+        Operation::Heartbeat(heartbeat) => &mut heartbeat.id,
+        Operation::Leave(leave) => &mut leave.id,
+        Operation::Commit(commit) => &mut commit.id,
+        Operation::TxnCommit(commit) => &mut commit.id,
+        Operation::EndTransaction(end) => &mut end.id,
+        Operation::Fetch(fetch) if fetch.require_stable => &mut fetch.id,
+        _ => return Ok(()),
+    };
+    *number += 1;
+    *id = Some(format!("r{number}").parse()?);
+    Ok(())
+}
+
+fn configure(setting: &Setting) -> Result<Configure, String> {
+    let bounds = &setting.bounds;
+    let mut topics = BTreeMap::from([("t".parse::<TopicName>()?, u16::from(bounds.topics.t))]);
+    if bounds.topics.u > 0 {
+        topics.insert("u".parse()?, u16::from(bounds.topics.u));
+    }
+    Ok(Configure {
+        topics,
+        assignment_interval_ms: bounds.interval.then_some(1000),
+        max_size: (bounds.max_size > 0).then(|| u16::from(bounds.max_size)),
+        replication: (bounds.fail_overs > 0).then_some(Replication::Held),
+    })
+}
+
+fn setup_operations(setting: &Setting, number: &mut u32) -> Result<Vec<Operation>, String> {
+    let naming = Naming { setting };
+    let held = setting.bounds.fail_overs > 0;
+    let all = u16::from(Partitions::first(setting.bounds.topics.count()).0);
+    let mut operations = vec![naming.target(all)?];
+    let beat = |slot: u8, epoch: i8| {
+        let owned = (epoch == 0).then_some(Partitions::NONE);
+        let request = message::Heartbeat { slot, seq: 0, epoch, owned, topics: None, full: false };
+        naming.heartbeat(&request).map(Operation::Heartbeat)
+    };
+    for step in setup(setting).0 {
+        let mut operation = match step {
+            SetupStep::Join(slot) => beat(slot, 0)?,
+            SetupStep::Beat(slot, epoch) => beat(slot, epoch)?,
+            SetupStep::Interval => Operation::Expire(Expire { timer: TimerName::AssignmentInterval, member: None }),
+        };
+        if held {
+            name(&mut operation, number)?;
+        }
+        operations.push(operation);
+    }
+    if held {
+        operations.push(Operation::Replicate(Replicate { through: None }));
+    }
+    Ok(operations)
+}
+
+/// What changed from one observation to the next, whole by entity.
+fn changes(before: &State, after: &State) -> Option<State> {
+    let mut changed = State::default();
+    for (member, state) in &after.members {
+        if before.members.get(member) != Some(state) {
+            changed.members.insert(member.clone(), state.clone());
+        }
+    }
+    if before.group != after.group {
+        changed.group.clone_from(&after.group);
+    }
+    if before.offsets != after.offsets {
+        changed.offsets.clone_from(&after.offsets);
+    }
+    if before.staged != after.staged {
+        changed.staged.clone_from(&after.staged);
+    }
+    (changed != State::default()).then_some(changed)
+}
+
+/// Requests that somebody might send in any state, of which those that are refused are worth asking.
+fn probes(naming: &Naming<'_>, seen: &State) -> Result<Vec<Operation>, String> {
+    let mut probes = Vec::new();
+    let heartbeat = |member: &MemberName, epoch: i32, owned: Option<BTreeSet<TopicPartition>>, instance| {
+        Operation::Heartbeat(Heartbeat {
+            id: None,
+            member: member.clone(),
+            epoch: Epoch(epoch),
+            owned,
+            instance,
+            topics: None,
+            rebalance_timeout_ms: None,
+            assignor: None,
+            version: None,
+        })
+    };
+    let commit = |member: &MemberName, epoch: i32, partition: &TopicPartition| {
+        let offsets = BTreeMap::from([(partition.clone(), Offset::plain(7))]);
+        Operation::Commit(Commit {
+            id: None,
+            member: member.clone(),
+            epoch: Epoch(epoch),
+            offsets,
+            instance: None,
+            version: None,
+        })
+    };
+    let fetch = |member: &MemberName, epoch: i32, partition: &TopicPartition| {
+        Operation::Fetch(Fetch {
+            id: None,
+            member: Some(member.clone()),
+            epoch: Epoch(epoch),
+            partitions: BTreeSet::from([partition.clone()]),
+            require_stable: false,
+        })
+    };
+    let topics = naming.setting.bounds.topics;
+    let all: Vec<_> = (0..topics.count()).map(|index| topics.name(index)).collect();
+    let Some(first) = all.first() else { return Ok(probes) };
+    let foreign = |owned: &BTreeMap<TopicPartition, Epoch>| all.iter().find(|name| !owned.contains_key(*name));
+    for slot in 0..naming.setting.bounds.slots() {
+        let member = naming.member(slot)?;
+        let instance = naming.instance(slot)?;
+        let Some(Some(state)) = seen.members.get(&member) else {
+            probes.push(heartbeat(&member, 1, None, instance));
+            probes.push(commit(&member, 1, first));
+            continue;
+        };
+        let epoch = state.epoch.0;
+        probes.push(heartbeat(&member, epoch + 1, None, instance.clone()));
+        if epoch > 1 {
+            probes.push(heartbeat(&member, epoch - 1, None, instance.clone()));
+            let beyond = foreign(&state.assigned).cloned().into_iter().collect();
+            probes.push(heartbeat(&member, epoch - 1, Some(beyond), instance.clone()));
+            if epoch > 2 {
+                probes.push(heartbeat(&member, epoch - 2, Some(BTreeSet::new()), instance.clone()));
+            }
+            if let Some(other) = all
+                .iter()
+                .find(|name| !state.assigned.contains_key(*name) && !state.pending_revocation.contains_key(*name))
+            {
+                probes.push(commit(&member, epoch - 1, other));
+            }
+            if let Some((own, since)) = state.assigned.iter().find(|(_, since)| since.0 > 1) {
+                probes.push(commit(&member, since.0 - 1, own));
+            }
+            probes.push(fetch(&member, epoch - 1, first));
+        }
+        probes.push(commit(&member, epoch + 1, first));
+        probes.push(fetch(&member, epoch + 1, first));
+    }
+    let stranger: MemberName = "z".parse()?;
+    probes.push(heartbeat(&stranger, 1, None, None));
+    probes.push(commit(&stranger, 1, first));
+    probes.push(fetch(&stranger, 1, first));
+    probes.push(Operation::Leave(Leave { id: None, member: stranger, epoch: Epoch(-1), instance: None }));
+    Ok(probes)
+}
+
+/// A trace in the making.
+struct Rendering<'a> {
+    naming: Naming<'a>,
+    interpreter: Interpreter,
+    /// Kafka as shipped, for a trace that both shall meet.
+    companion: Option<Interpreter>,
+    asked: BTreeSet<(KafkaError, u128)>,
+    number: u32,
+    behaviour: Behaved,
+}
+
+fn mixed(setting: &Setting) -> bool {
+    setting.bounds.other.is_some()
+}
+
+impl<'a> Rendering<'a> {
+    fn new(setting: &'a Setting, both: bool) -> Result<Self, String> {
+        let configure = configure(setting)?;
+        let mut number = 0;
+        let operations = setup_operations(setting, &mut number)?;
+        let begin = |rules: FencingRules, mutant: Mutant| -> Result<Interpreter, String> {
+            let mut interpreter = Interpreter::new(&configure, rules, mutant, mixed(setting))?;
+            for operation in &operations {
+                if let Some(error) = interpreter.apply(operation)?.error {
+                    return Err(format!("the setup is refused: {error}"));
+                }
+            }
+            Ok(interpreter)
+        };
+        let interpreter = begin(setting.rules, setting.mutant)?;
+        let shipped = super::catalogue::rules("kafka-4.4").ok_or("there is no kafka-4.4")?;
+        let companion = if both { Some(begin(shipped, Mutant::None)?) } else { None };
+        let start = interpreter.observe();
+        let behaviour = Behaviour { configure, setup: operations, start, steps: Vec::new() };
+        Ok(Self { naming: Naming { setting }, interpreter, companion, asked: BTreeSet::new(), number, behaviour })
+    }
+
+    fn step(&mut self, mut operation: Operation) -> Result<(), String> {
+        if self.behaviour.configure.replication.is_some() {
+            name(&mut operation, &mut self.number)?;
+        }
+        let before = self.interpreter.observe();
+        let reply = self.interpreter.apply(&operation)?;
+        if let Some(companion) = &mut self.companion {
+            companion.apply(&operation)?;
+        }
+        let after = self.interpreter.observe();
+        let quiet = matches!(
+            operation,
+            Operation::Target(_) | Operation::Expire(_) | Operation::Replicate(_) | Operation::FailOver(_)
+        );
+        let refuse = self.refusals(&after)?;
+        let Reply { answer, error, completes, .. } = reply;
+        self.behaviour.steps.push(Step {
+            at: None,
+            operation,
+            answer: if quiet { None } else { answer },
+            error,
+            sends: BTreeMap::new(),
+            completes,
+            state: changes(&before, &after),
+            refuse,
+            note: None,
+        });
+        Ok(())
+    }
+
+    /// The refusals that are new to this trace, a row and an error each.
+    fn refusals(&mut self, seen: &State) -> Result<Vec<Refusal<Vocabulary>>, String> {
+        let mut refuse = Vec::new();
+        for operation in probes(&self.naming, seen)? {
+            if refuse.len() == REFUSALS_A_STEP {
+                break;
+            }
+            let Ok(Reply { error: Some(error), trail, .. }) = self.interpreter.clone().apply(&operation) else {
+                continue;
+            };
+            if let Some(companion) = &self.companion
+                && companion.clone().apply(&operation).map(|reply| reply.error) != Ok(Some(error))
+            {
+                continue;
+            }
+            if self.asked.insert((error, trail.0)) {
+                refuse.push(Refusal { at: None, operation, error });
+            }
+        }
+        Ok(refuse)
+    }
+
+    /// Follows the path, and holds the interpreter against its coordinator.
+    fn follow(&mut self, walk: &Walk<Fencing>) -> Result<(), String> {
+        for (at, (state, action)) in walk.iter().enumerate() {
+            let Some(action) = action else { break };
+            let Some(operation) = self.naming.operation(state, action)? else { continue };
+            self.step(operation)?;
+            let Some((after, _)) = walk.get(at + 1) else { continue };
+            let model = &after.actors.broker.now;
+            let told = self.interpreter.coordinator();
+            let slots = usize::from(self.naming.setting.bounds.slots());
+            let alike = (0..slots).all(|slot| {
+                let (one, other) = (&told.members[slot], &model.members[slot]);
+                (one.epoch, one.phase, one.assigned, one.pending, one.since)
+                    == (other.epoch, other.phase, other.assigned, other.pending, other.since)
+            });
+            if !alike || told.group_epoch != model.group_epoch || told.assignment_epoch != model.assignment_epoch {
+                return Err(format!("the trace and the model part at step {}", self.behaviour.steps.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn document(
+    id: TraceId,
+    title: String,
+    setting: &Setting,
+    rests_on: Vec<String>,
+    origin: Origin,
+    decisive: usize,
+    behaviour: Behaved,
+) -> Result<Document, String> {
+    let header = Header {
+        id,
+        title,
+        protocol: ProtocolName::Fencing,
+        variant: variant_name(&setting.rules)?.to_owned(),
+        mutant: (setting.mutant != Mutant::None).then(|| setting.mutant.name().to_owned()),
+        holds_for: Vec::new(),
+        origin,
+        twin: None,
+        rests_on,
+        decisive: Some(decisive),
+    };
+    Ok(Document::Fencing(Trace { header, body: Body::Behaviour(behaviour) }))
+}
+
+/// An origin that the exporter replaces.
+fn to_be_set(configuration: &str) -> Origin {
+    Origin::Written { source: configuration.to_owned() }
+}
+
+/// The configuration's bounds: the last word of its name.
+fn bounds_name(configuration: &str) -> &str {
+    configuration.rsplit('/').next().unwrap_or(configuration)
+}
+
+/// Repeats a path's choices under other rules. A choice that does not exist there is left out.
+fn repeat(
+    world: &World<Fencing>,
+    walk: &Walk<Fencing>,
+    last: Option<&Msg>,
+) -> (Vec<(WorldState<Fencing>, Option<ActionOf<Fencing>>)>, bool) {
+    let mut repeated = Vec::new();
+    let Some(mut state) = world.init_states().into_iter().next() else { return (repeated, false) };
+    let actions = walk.iter().filter_map(|(_, action)| *action).map(|action| (action, false));
+    let harm = last.map(|msg| {
+        let src = walk.last().and_then(|(state, _)| state.network.iter().find(|envelope| envelope.msg == *msg));
+        src.map(|envelope| (Action::Deliver(*envelope), true))
+    });
+    let mut reached = last.is_none();
+    for (action, harmful) in actions.chain(harm.flatten()) {
+        let mut enabled = Vec::new();
+        world.actions(&state, &mut enabled);
+        let Some(same) = enabled.into_iter().find(|other| same_choice(&action, other)) else { continue };
+        let Some(next) = world.next_state(&state, same) else { continue };
+        repeated.push((std::mem::replace(&mut state, next), Some(same)));
+        reached |= harmful;
+    }
+    repeated.push((state, None));
+    (repeated, reached)
+}
+
+/// Whether two steps are the same choice: the same timer, or a message of the same kind on the same way. Two commits are
+/// the same if they have the same number.
+fn same_choice(one: &ActionOf<Fencing>, other: &ActionOf<Fencing>) -> bool {
+    match (one, other) {
+        (Action::Timeout(id, timer), Action::Timeout(other_id, other_timer)) => id == other_id && timer == other_timer,
+        (Action::Deliver(one), Action::Deliver(other)) | (Action::Drop(one), Action::Drop(other)) => {
+            let number = |msg: &Msg| match msg {
+                Msg::Commit(commit) | Msg::TxnCommit(commit) | Msg::Hand(commit) => commit.id,
+                _ => 0,
+            };
+            (one.src, one.dst) == (other.src, other.dst)
+                && std::mem::discriminant(&one.msg) == std::mem::discriminant(&other.msg)
+                && number(&one.msg) == number(&other.msg)
+                && !matches!((one.msg, other.msg), (Msg::Target(a), Msg::Target(b)) if a != b)
+        }
+        _ => false,
+    }
+}
+
+/// The delivery that does the harm, where the property is about what could be delivered now.
+fn harm(goal: &Goal, world: &World<Fencing>, walk: &Walk<Fencing>) -> Option<Msg> {
+    let Aim::Violation(property) = goal.aim else { return None };
+    let (state, _) = walk.last()?;
+    let (commit, transactional) = properties::culprit(world, state, property)?;
+    Some(if transactional { Msg::TxnCommit(commit) } else { Msg::Commit(commit) })
+}
+
+/// Whether a rule set meets every expectation of a behaviour.
+pub fn meets(behaviour: &Behaved, rules: FencingRules, mutant: Mutant) -> Result<bool, String> {
+    let over = |operation: &Operation| matches!(operation, Operation::FailOver(FailOver { variant: Some(_) }));
+    let mixed = behaviour.steps.iter().any(|step| over(&step.operation));
+    let mut interpreter = Interpreter::new(&behaviour.configure, rules, mutant, mixed)?;
+    for operation in &behaviour.setup {
+        if interpreter.apply(operation)?.error.is_some() {
+            return Ok(false);
+        }
+    }
+    if !shows(&interpreter.observe(), &behaviour.start) {
+        return Ok(false);
+    }
+    for step in &behaviour.steps {
+        let quiet = matches!(
+            step.operation,
+            Operation::Target(_) | Operation::Expire(_) | Operation::Replicate(_) | Operation::FailOver(_)
+        );
+        let Reply { answer, error, completes, .. } = interpreter.apply(&step.operation)?;
+        let answer = if quiet { None } else { answer };
+        if answer != step.answer || error != step.error || completes != step.completes {
+            return Ok(false);
+        }
+        if step.state.as_ref().is_some_and(|expected| !shows(&interpreter.observe(), expected)) {
+            return Ok(false);
+        }
+        for refusal in &step.refuse {
+            if interpreter.clone().apply(&refusal.operation)?.error != Some(refusal.error) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Whether an observation has what is expected of it: partial by entity, complete within one.
+fn shows(seen: &State, expected: &State) -> bool {
+    (expected.group.is_none() || expected.group == seen.group)
+        && (expected.offsets.is_none() || expected.offsets == seen.offsets)
+        && (expected.staged.is_none() || expected.staged == seen.staged)
+        && expected.members.iter().all(|(member, state)| {
+            let found = seen.members.get(member).and_then(Option::as_ref);
+            found == state.as_ref()
+        })
+}
+
+impl Exported for Fencing {
+    fn errors() -> &'static [KafkaError] {
+        &[
+            KafkaError::GroupIdNotFound,
+            KafkaError::GroupMaxSizeReached,
+            KafkaError::UnknownMemberId,
+            KafkaError::FencedMemberEpoch,
+            KafkaError::FencedInstanceId,
+            KafkaError::UnreleasedInstanceId,
+            KafkaError::StaleMemberEpoch,
+            KafkaError::IllegalGeneration,
+            KafkaError::NotCoordinator,
+            KafkaError::InvalidRequest,
+            KafkaError::UnsupportedVersion,
+            KafkaError::UnsupportedAssignor,
+            KafkaError::UnstableOffsetCommit,
+            KafkaError::OffsetMetadataTooLarge,
+            KafkaError::RebalanceInProgress,
+        ]
+    }
+
+    fn unreached(label: &str) -> Option<&'static str> {
+        super::goals::unreached(label)
+    }
+
+    fn trace(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
+        let setting = &world.protocol.setting;
+        let both = !matches!(goal.aim, Aim::Violation(_)) && variant_name(&setting.rules)? == ORACLE;
+        let mut rendering = Rendering::new(setting, both)?;
+        rendering.follow(walk)?;
+        if let Some(msg) = harm(goal, world, walk)
+            && let Some(operation) = rendering.naming.message(&msg)?
+        {
+            rendering.step(operation)?;
+        }
+        let behaviour = rendering.behaviour;
+        let decisive = behaviour.steps.len();
+        let origin = to_be_set(&goal.configuration);
+        document(goal.id.clone(), goal.title.clone(), setting, goal.rests_on.clone(), origin, decisive, behaviour)
+    }
+
+    fn twin(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
+        let id = goal.twin.clone().ok_or("the goal has no twin")?;
+        let rules = super::catalogue::rules(ORACLE).ok_or("there is no oracle")?;
+        let setting = Setting { rules, mutant: Mutant::None, ..world.protocol.setting };
+        let right = World::new(Fencing::new(setting));
+        let msg = harm(goal, world, walk);
+        let (repeated, reached) = repeat(&right, walk, msg.as_ref());
+        let mut rendering = Rendering::new(&right.protocol.setting, false)?;
+        rendering.follow(&repeated)?;
+        let behaviour = rendering.behaviour;
+        let decisive = behaviour.steps.len();
+        let configuration = format!("fencing/{ORACLE}/{}", bounds_name(&goal.configuration));
+        let title = if reached {
+            format!("{}: the same choices under the right rules", goal.title)
+        } else {
+            format!("{}: under the right rules it does not come to that", goal.title)
+        };
+        let origin = Origin::Twin { of: goal.id.clone(), configuration };
+        document(id, title, &setting, goal.rests_on.clone(), origin, decisive, behaviour)
+    }
+
+    fn holds_for(document: &Document) -> Vec<String> {
+        let Document::Fencing(Trace { body: Body::Behaviour(behaviour), .. }) = document else { return Vec::new() };
+        let mut names = Vec::new();
+        for variant in variants::of(ProtocolName::Fencing) {
+            if let Rules::Fencing(rules) = variant.rules
+                && meets(behaviour, rules, Mutant::None) == Ok(true)
+            {
+                names.push(variant.name.to_owned());
+            }
+        }
+        names
+    }
+
+    fn behaviour(
+        id: TraceId,
+        configuration: &str,
+        seed: u64,
+        number: u64,
+        world: &World<Self>,
+        walk: &Walk<Self>,
+    ) -> Result<Document, String> {
+        let setting = &world.protocol.setting;
+        let mut rendering = Rendering::new(setting, false)?;
+        rendering.follow(walk)?;
+        let behaviour = rendering.behaviour;
+        let decisive = behaviour.steps.len();
+        let title = format!("Behaviour {number} of seed {seed}");
+        document(id, title, setting, vec!["KIP-848".to_owned()], to_be_set(configuration), decisive, behaviour)
+    }
+}
