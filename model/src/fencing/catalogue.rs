@@ -17,10 +17,19 @@ pub fn rules(variant: &str) -> Option<FencingRules> {
     }
 }
 
-struct List(Vec<Configuration<Fencing>>);
+/// The configurations in the making.
+pub(super) struct List(Vec<Configuration<Fencing>>);
 
 impl List {
-    fn add(&mut self, tier: Tier, variant: &str, mutant: Mutant, name: &str, reason: &'static str, bounds: Bounds) {
+    pub(super) fn add(
+        &mut self,
+        tier: Tier,
+        variant: &str,
+        mutant: Mutant,
+        name: &str,
+        reason: &'static str,
+        bounds: Bounds,
+    ) {
         let Some(rules) = rules(variant) else { return };
         let plus = if mutant == Mutant::None { String::new() } else { format!("+{mutant}") };
         self.0.push(Configuration {
@@ -56,6 +65,8 @@ impl Catalogue for Fencing {
                 Bounds::BASE,
             );
         }
+        super::rows::larger(&mut list);
+        super::rows::mutants(&mut list);
         list.0
     }
 

@@ -333,7 +333,7 @@ impl Consumer {
         if setting.bounds.grip {
             for partition in self.owned.minus(partitions).iter() {
                 let shift = 2 * partition;
-                let count = (self.grip >> shift & 3) + 1 & 3;
+                let count = ((self.grip >> shift & 3) + 1) & 3;
                 self.grip = self.grip & !(3 << shift) | count << shift;
             }
         }

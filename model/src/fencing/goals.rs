@@ -1,5 +1,6 @@
 //! What is exported: each expected violation, and each row of the tables that the model can reach.
 
+use super::traces::ORACLE;
 use crate::protocol::{Aim, Goal};
 
 const BASE: &str = "two-members-two-targets";
@@ -85,7 +86,71 @@ pub fn goals() -> Vec<Goal> {
             &["KIP-1251"],
         );
     }
+    for (bounds, labels) in COVERAGE {
+        for label in *labels {
+            cover(&mut goals, bounds, label);
+        }
+    }
     goals
+}
+
+/// Which rows of the tables are looked for in which bounds of the oracle.
+const COVERAGE: &[(&str, &[&str])] = &[(
+    BASE,
+    &[
+        "2.3 row 3: the epoch is the member epoch",
+        "2.4 changed metadata raises the group epoch",
+        "2.4 row 4: a new target is computed",
+        "2.4 row 5: nothing to reconcile",
+        "2.4 row 7: the answer carries the assignment",
+        "2.4 row 7: the answer carries no assignment",
+        "2.5 STABLE behind the target: NEXT",
+        "2.5 UNREVOKED, still reported: waits",
+        "2.5 UNREVOKED, still reported, a newer target is ignored",
+        "2.5 UNREVOKED, given up: NEXT",
+        "2.5 UNRELEASED: NEXT",
+        "2.5 NEXT: partitions are asked back",
+        "2.5 NEXT: partitions are granted",
+        "2.5 NEXT: partitions are still another's",
+        "2.5 NEXT: a partition that was asked back is granted anew",
+        "2.5 from STABLE to STABLE",
+        "2.5 from STABLE to UNREVOKED",
+        "2.5 from STABLE to UNRELEASED",
+        "2.5 from UNREVOKED to STABLE",
+        "2.5 from UNREVOKED to UNREVOKED",
+        "2.5 from UNREVOKED to UNRELEASED",
+        "2.5 from UNRELEASED to STABLE",
+        "2.5 from UNRELEASED to UNRELEASED",
+        "3.3 row 5: the member epoch, by the owner",
+        "3.3 row 5: the member epoch, of a partition that the member does not own",
+        "3.3 row 5: the member epoch, of a partition that another member owns",
+        "3.3 row 7: an older epoch, not below the assignment epoch",
+        "3.3 row 7: an older epoch, of a partition that was asked back",
+        "3.3 row 7: an older epoch, of a partition that is not the member's: stale",
+        "3.3 row 7: below the assignment epoch: stale",
+    ],
+)];
+
+/// The shortest path to a row.
+fn cover(goals: &mut Vec<Goal>, bounds: &str, label: &'static str) {
+    let mut slug = String::new();
+    for character in label.chars() {
+        match character {
+            '\'' => {}
+            _ if character.is_ascii_alphanumeric() || character == '.' => slug.push(character.to_ascii_lowercase()),
+            _ if !slug.ends_with('-') => slug.push('-'),
+            _ => {}
+        }
+    }
+    let Ok(id) = format!("fencing/row/{}", slug.trim_end_matches('-')).parse() else { return };
+    goals.push(Goal {
+        id,
+        title: label.to_owned(),
+        configuration: format!("fencing/{ORACLE}/{bounds}"),
+        aim: Aim::Label(vec![label]),
+        rests_on: vec!["KIP-848".to_owned(), "KIP-1251".to_owned()],
+        twin: None,
+    });
 }
 
 /// Why no generated trace has a label, or names an error, where that is meant.

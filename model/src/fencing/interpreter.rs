@@ -243,7 +243,7 @@ impl Interpreter {
             None => joins.then_some(all),
         };
         let owned = owned.as_ref().map(|owned| self.partitions(owned)).transpose()?;
-        let instance = self.instance(instance.as_ref().map(|instance| instance.as_str()));
+        let instance = self.instance(instance.as_ref().map(fencepost_fixtures::names::InstanceName::as_str));
         let slot = if joins { self.slot_or_new(member)? } else { self.slot(member) };
         let full =
             rebalance_timeout_ms.is_some_and(|timeout| timeout != -1) && heartbeat.topics.is_some() && owned.is_some();
@@ -260,7 +260,7 @@ impl Interpreter {
 
     fn leave(&mut self, leave: &Leave, trail: &mut Trail) -> Decision {
         let epoch = i8::try_from(leave.epoch.0).unwrap_or(i8::MIN);
-        let instance = self.instance(leave.instance.as_ref().map(|instance| instance.as_str()));
+        let instance = self.instance(leave.instance.as_ref().map(fencepost_fixtures::names::InstanceName::as_str));
         let slot = self.slot(&leave.member);
         let epoch = self.coordinator.leave(&self.setting, &self.rules, slot, epoch, instance, trail)?;
         Ok(Some(Answer { epoch: Some(Epoch(i32::from(epoch))), ..Answer::default() }))
@@ -358,10 +358,8 @@ impl Interpreter {
         let slot = expire.member.as_ref().map_or(STRANGER, |member| self.slot(member));
         let exists = usize::from(slot) < MAX_SLOTS && self.coordinator.member(slot).exists();
         match expire.timer {
-            Timer::AssignmentInterval => {
-                if self.coordinator.interval_runs {
-                    self.coordinator.expire_interval(trail);
-                }
+            Timer::AssignmentInterval if self.coordinator.interval_runs => {
+                self.coordinator.expire_interval(trail);
             }
             Timer::Session if exists && self.coordinator.member(slot).timed => {
                 self.coordinator.expire_session(&self.setting, &self.rules, slot, trail);

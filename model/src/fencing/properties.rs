@@ -428,6 +428,7 @@ fn owners_get_through(world: &World<Fencing>, state: &State) -> bool {
 }
 
 /// Whether nothing is left to happen but heartbeats that change nothing, commits and fetches.
+#[must_use]
 pub fn is_quiescent(world: &World<Fencing>, state: &State) -> bool {
     let setting = &world.protocol.setting;
     if !state.network.is_empty() || state.actors.assignor.moves < setting.bounds.targets {
@@ -465,6 +466,7 @@ fn heartbeat_is_idle(world: &World<Fencing>, state: &State, consumer: u8) -> boo
 }
 
 /// The properties about steps that a step violates.
+#[must_use]
 pub fn step_violations(protocol: &Fencing, before: &State, action: &ActionOf<Fencing>, after: &State) -> u32 {
     let (old, new) = (&before.actors.broker, &after.actors.broker);
     match action {

@@ -40,6 +40,7 @@ const REFUSALS_A_STEP: usize = 4;
 const REBALANCE_TIMEOUT_MS: i32 = 300_000;
 
 type Behaved = Behaviour<Vocabulary>;
+type Path = Vec<(WorldState<Fencing>, Option<ActionOf<Fencing>>)>;
 
 /// The variant's name of a rule set.
 fn variant_name(rules: &FencingRules) -> Result<&'static str, String> {
@@ -85,7 +86,7 @@ impl Naming<'_> {
         self.partitions(commit.partitions).into_iter().map(|partition| (partition, offset.clone())).collect()
     }
 
-    fn topics(&self, subscription: u8) -> Result<BTreeSet<TopicName>, String> {
+    fn topics(subscription: u8) -> Result<BTreeSet<TopicName>, String> {
         let mut names = BTreeSet::new();
         for (bit, name) in [(TOPIC_T, "t"), (TOPIC_U, "u")] {
             if subscription & bit != 0 {
@@ -110,8 +111,8 @@ impl Naming<'_> {
         // A join subscribes to all topics and gives a timeout where the trace says neither.
         let topics = match heartbeat.topics {
             Some(topics) if joins && topics == all => None,
-            None if heartbeat.full && !joins => Some(self.topics(all)?),
-            topics => topics.map(|topics| self.topics(topics)).transpose()?,
+            None if heartbeat.full && !joins => Some(Self::topics(all)?),
+            topics => topics.map(Self::topics).transpose()?,
         };
         Ok(Heartbeat {
             id: None,
@@ -419,7 +420,7 @@ impl<'a> Rendering<'a> {
             operation,
             answer: if quiet { None } else { answer },
             error,
-            sends: BTreeMap::new(),
+            sends: BTreeMap::default(),
             completes,
             state: changes(&before, &after),
             refuse,
@@ -507,12 +508,9 @@ fn bounds_name(configuration: &str) -> &str {
     configuration.rsplit('/').next().unwrap_or(configuration)
 }
 
-/// Repeats a path's choices under other rules. A choice that does not exist there is left out.
-fn repeat(
-    world: &World<Fencing>,
-    walk: &Walk<Fencing>,
-    last: Option<&Msg>,
-) -> (Vec<(WorldState<Fencing>, Option<ActionOf<Fencing>>)>, bool) {
+/// Repeats a path's choices under other rules, and says whether the harmful delivery was reached. A choice that does
+/// not exist there is left out.
+fn repeat(world: &World<Fencing>, walk: &Walk<Fencing>, last: Option<&Msg>) -> (Path, bool) {
     let mut repeated = Vec::new();
     let Some(mut state) = world.init_states().into_iter().next() else { return (repeated, false) };
     let actions = walk.iter().filter_map(|(_, action)| *action).map(|action| (action, false));

@@ -1,6 +1,6 @@
 //! States, steps and messages in words, for the explorer, for diagrams and for the terminal.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::Fencing;
 use super::actors::{COORDINATOR, Role};
@@ -107,7 +107,7 @@ fn client(consumer: &Consumer) -> String {
     };
     let mut words = life;
     if consumer.owned != consumer.wanted {
-        words += &format!(", is told to hold {}", plain(consumer.wanted));
+        let _ = write!(words, ", is told to hold {}", plain(consumer.wanted));
     }
     if consumer.waiting {
         words += ", waits for an answer";
@@ -122,11 +122,11 @@ fn client(consumer: &Consumer) -> String {
 pub fn state(state: &WorldState<Fencing>, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let members = u8::try_from(clients(state).count()).unwrap_or(1).max(1);
     coordinator_words(&state.actors.broker.now, members, formatter)?;
-    if let Some(held) = &state.actors.broker.held {
-        if state.actors.broker.now.persisted() != held.replicated {
-            writeln!(formatter, "at the high watermark:")?;
-            coordinator_words(&held.replicated, members, formatter)?;
-        }
+    if let Some(held) = &state.actors.broker.held
+        && state.actors.broker.now.persisted() != held.replicated
+    {
+        writeln!(formatter, "at the high watermark:")?;
+        coordinator_words(&held.replicated, members, formatter)?;
     }
     for (index, consumer) in clients(state) {
         writeln!(formatter, "client {}: {}", member(members, index), client(consumer))?;
@@ -278,9 +278,9 @@ pub fn step(
         }
         let name = member(members, slot);
         if !to.exists() {
-            words += &format!("; {name} is removed");
+            let _ = write!(words, "; {name} is removed");
         } else if to.epoch == AWAY {
-            words += &format!("; {name} is away");
+            let _ = write!(words, "; {name} is away");
         } else {
             let set = |partitions: Partitions| {
                 if partitions.is_empty() {
@@ -292,17 +292,17 @@ pub fn step(
                     .collect();
                 each.join(", ")
             };
-            words += &format!("; {name}: epoch {}, {}, owns {}", to.epoch, phase(to.phase), set(to.assigned));
+            let _ = write!(words, "; {name}: epoch {}, {}, owns {}", to.epoch, phase(to.phase), set(to.assigned));
             if !to.pending.is_empty() {
-                words += &format!(", is to give up {}", set(to.pending));
+                let _ = write!(words, ", is to give up {}", set(to.pending));
             }
         }
     }
-    if let Action::Deliver(envelope) = taken {
-        if let (COORDINATOR, Msg::Commit(_) | Msg::TxnCommit(_)) = (envelope.dst, envelope.msg) {
-            let refused = before.actors.broker.clone().receive(&protocol.setting, envelope.src, envelope.msg).refused;
-            words += if refused { "; refused" } else { "; accepted" };
-        }
+    if let Action::Deliver(envelope) = taken
+        && let (COORDINATOR, Msg::Commit(_) | Msg::TxnCommit(_)) = (envelope.dst, envelope.msg)
+    {
+        let refused = before.actors.broker.clone().receive(&protocol.setting, envelope.src, envelope.msg).refused;
+        words += if refused { "; refused" } else { "; accepted" };
     }
     words
 }
