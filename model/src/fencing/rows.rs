@@ -8,7 +8,7 @@ use super::catalogue::List;
 use super::mutant::Mutant;
 use super::partitions::Topics;
 use super::traces::ORACLE;
-use crate::protocol::Tier::{Full, Smoke};
+use crate::protocol::Tier::Smoke;
 
 const ONE_TARGET: Bounds = Bounds { targets: 1, ..Bounds::BASE };
 const SMALL: Bounds = Bounds { targets: 1, commits: 0, ..Bounds::BASE };
@@ -51,7 +51,7 @@ pub(super) fn larger(list: &mut List) {
             Smoke,
             "smaller-subscription",
             "a subscription shrinks while a target waits for the interval",
-            Bounds { topics: Topics { t: 1, u: 1 }, targets: 0, subscriptions: 1, interval: true, ..Bounds::BASE },
+            Bounds { topics: Topics { t: 1, u: 1 }, targets: 1, subscriptions: 1, interval: true, ..Bounds::BASE },
         ),
         (
             Smoke,
@@ -77,21 +77,6 @@ pub(super) fn larger(list: &mut List) {
             "another broker takes over and loses what is above the high watermark",
             Bounds { fail_overs: 1, topics: Topics { t: 1, u: 0 }, targets: 1, ..Bounds::BASE },
         ),
-        (Full, "two-commits", "two late commits a member", Bounds { commits: 2, ..Bounds::BASE }),
-        (Full, "three-targets", "three changes of the target", Bounds { targets: 3, ..Bounds::BASE }),
-        (Full, "three-partitions", "three partitions", Bounds { topics: Topics { t: 3, u: 0 }, ..Bounds::BASE }),
-        (
-            Full,
-            "three-members",
-            "three members, one change of the target",
-            Bounds { members: 3, targets: 1, ..Bounds::BASE },
-        ),
-        (
-            Full,
-            "three-targets-two-commits",
-            "two dimensions at once, the largest row",
-            Bounds { targets: 3, commits: 2, ..Bounds::BASE },
-        ),
     ];
     for variant in ["kafka-4.4", ORACLE] {
         for (tier, name, reason, bounds) in bounds {
@@ -100,51 +85,59 @@ pub(super) fn larger(list: &mut List) {
     }
 }
 
-/// Every slip, in the smallest bounds that show it.
+/// Every slip that some bounds show, in the smallest of them.
 pub(super) fn mutants(list: &mut List) {
-    for mutant in Mutant::ALL.iter().filter(|mutant| **mutant != Mutant::None) {
-        for (name, bounds) in candidates() {
-            list.add(Smoke, ORACLE, *mutant, name, "a slip", bounds);
-        }
+    for (mutant, name, bounds) in slips() {
+        list.add(Smoke, ORACLE, mutant, name, "the smallest bounds that show the slip", bounds);
     }
 }
 
-fn candidates() -> Vec<(&'static str, Bounds)> {
-    vec![
-        ("c-base", Bounds::BASE),
-        ("c-lost", Bounds { give_ups: 1, ..ONE_TARGET }),
-        ("c-leave", Bounds { leaves: 1, returns: 1, ..ONE_TARGET }),
-        ("c-session", Bounds { sessions: 1, ..ONE_TARGET }),
-        ("c-crash", Bounds { crashes: 1, sessions: 1, ..SMALL }),
-        ("c-stuck", Bounds { rebalances: 1, stuck: true, ..Bounds { commits: 0, ..Bounds::BASE } }),
-        ("c-shrink", Bounds { topics: Topics { t: 1, u: 1 }, targets: 1, subscriptions: 1, ..Bounds::BASE }),
-        ("c-fetch", Bounds { fetches: 1, targets: 1, topics: Topics { t: 1, u: 0 }, ..Bounds::BASE }),
-        ("c-txn", Bounds { transactions: 1, targets: 1, fetches: 1, topics: Topics { t: 1, u: 0 }, ..Bounds::BASE }),
-        ("c-static", Bounds { statics: 1, restarts: 1, leaves: 1, ..ONE_TARGET }),
-        ("c-failover", Bounds { fail_overs: 1, topics: Topics { t: 1, u: 0 }, targets: 1, ..Bounds::BASE }),
-        (
-            "c-failover-session",
-            Bounds {
-                fail_overs: 1,
-                crashes: 1,
-                sessions: 1,
-                topics: Topics { t: 1, u: 0 },
-                targets: 0,
-                commits: 0,
-                ..Bounds::BASE
-            },
-        ),
-        ("c-wide", Bounds { wide_commits: true, answers: true, ..ONE_TARGET }),
-        ("c-grip", Bounds { grip: true, ..Bounds::BASE }),
-        (
-            "c-other",
-            Bounds {
-                fail_overs: 1,
-                other: Some(fencepost_fixtures::variants::Release::V4_2),
-                topics: Topics { t: 1, u: 0 },
-                targets: 1,
-                ..Bounds::BASE
-            },
-        ),
+fn slips() -> Vec<(Mutant, &'static str, Bounds)> {
+    let narrow = Bounds { topics: Topics { t: 1, u: 0 }, targets: 1, ..Bounds::BASE };
+    let fetch = ("fetch", Bounds { fetches: 1, ..narrow });
+    let transaction = ("transaction", Bounds { transactions: 1, fetches: 1, ..narrow });
+    let fail_over = ("fail-over", Bounds { fail_overs: 1, ..narrow });
+    let lost_session = (
+        "fail-over-and-session-timer",
+        Bounds { fail_overs: 1, crashes: 1, sessions: 1, targets: 0, commits: 0, ..narrow },
+    );
+    let stuck = ("rebalance-timer", Bounds { rebalances: 1, stuck: true, commits: 0, ..Bounds::BASE });
+    let shrink = (
+        "smaller-subscription",
+        Bounds { topics: Topics { t: 1, u: 1 }, targets: 1, subscriptions: 1, ..Bounds::BASE },
+    );
+    let crash = ("crash", Bounds { crashes: 1, sessions: 1, ..SMALL });
+    let base = ("two-members-two-targets", Bounds::BASE);
+    let session = ("session-timer", Bounds { sessions: 1, ..ONE_TARGET });
+    let restart = ("static-restart", Bounds { statics: 1, restarts: 1, leaves: 1, ..ONE_TARGET });
+    let wide = ("wide-commits", Bounds { wide_commits: true, answers: true, ..ONE_TARGET });
+    [
+        (Mutant::AckMissed, stuck),
+        (Mutant::KeepUnsubscribed, shrink),
+        (Mutant::RejoinFenced, lost_session),
+        (Mutant::EmptyGroupLags, restart),
+        (Mutant::MarkerWins, transaction),
+        (Mutant::AnswersEarly, fail_over),
+        (Mutant::GrantsAtOnce, fetch),
+        (Mutant::AbsentIsEmpty, fetch),
+        (Mutant::RevokesAtOnce, fetch),
+        (Mutant::PendingIsFree, fetch),
+        (Mutant::KeepRenews, crash),
+        (Mutant::GrantKeepsOld, base),
+        (Mutant::PendingRenews, fetch),
+        (Mutant::UnknownAccepted, session),
+        (Mutant::NewerAccepted, restart),
+        (Mutant::EpochIgnored, session),
+        (Mutant::OwnershipIgnored, fetch),
+        (Mutant::PendingRefused, session),
+        (Mutant::OffByOne, session),
+        (Mutant::PartialCommit, wide),
+        (Mutant::ReplacedAccepted, restart),
+        (Mutant::RebalanceRestarts, stuck),
+        (Mutant::FetchIgnoresStaged, transaction),
+        (Mutant::LoadForgets, fail_over),
+        (Mutant::RefusalBumps, lost_session),
     ]
+    .map(|(mutant, (name, bounds))| (mutant, name, bounds))
+    .to_vec()
 }
