@@ -39,6 +39,14 @@ pub fn goals() -> Vec<Goal> {
     );
     violation(
         &mut goals,
+        "fencing/kafka-4.4/smaller-subscription",
+        "S3",
+        "late-commit-after-smaller-subscription",
+        "A late commit overwrites the new owner's offset after a subscription shrank while the target waited",
+        &["KIP-1251", "KIP-1263", "KAFKA-19431", "ConsumerGroup#validateOffsetCommit"],
+    );
+    violation(
+        &mut goals,
         &base("kafka-4.2"),
         "S3",
         "late-commit-after-second-revocation-under-the-strict-check",
