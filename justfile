@@ -68,6 +68,6 @@ demo-zombie-commit:
 python:
     cargo run --release -p fencepost-conformance -- smoke --target 'python3 conformance/drivers/python/fencing_functions.py'
 
-# Show a finding on Kafka's own classes: h1.
+# Show a finding on Kafka's own classes: h1 or h2.
 finding NAME VERSION="4.4.0":
     bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
