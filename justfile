@@ -71,3 +71,7 @@ python:
 # Show a finding on Kafka's own classes: h1 or h2.
 finding NAME VERSION="4.4.0":
     bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
+
+# Write docs/matrix.md: every fixture on the reference by variant, and on Kafka 4.1 to 4.4.
+matrix: kafka-all
+    python3 docs/matrix.py
