@@ -48,3 +48,30 @@ fuzz SECONDS="60":
 bench *CONFIGS="fencing/assignment-epoch-owned/*":
     cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
     cargo bench -p fencepost-model --bench parts
+
+# The class-level driver of Apache Kafka: build it, replay every fixture on it, hold it against its expected deviations.
+kafka VERSION="4.4.0":
+    bash conformance/drivers/kafka/replay {{VERSION}}
+
+# The same on the four releases.
+kafka-all: (kafka "4.4.0") (kafka "4.3.1") (kafka "4.2.1") (kafka "4.1.2")
+
+# Build the driver with a real broker behind it, and run its tests.
+broker:
+    mvn -q -B -f conformance/drivers/kafka-broker package
+
+# Stock consumers and transactional producers whose late commit is accepted (docs/findings), and their control.
+demo-zombie-commit:
+    conformance/drivers/kafka-broker/demo
+
+# The driver in Python.
+python:
+    cargo run --release -p fencepost-conformance -- smoke --target 'python3 conformance/drivers/python/fencing_functions.py'
+
+# Show a finding on Kafka's own classes: h1 or h2.
+finding NAME VERSION="4.4.0":
+    bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
+
+# Write docs/matrix.md: every fixture on the reference by variant, and on Kafka 4.1 to 4.4.
+matrix: kafka-all
+    python3 docs/matrix.py

@@ -1,6 +1,6 @@
 //! Fencing as the replayer needs it: which feature an operation asks for, and how two states differ.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fencepost_fixtures::fencing::{
     Answer, Call, Completion, Configure, Fencing, Given, Heartbeat, MemberState, Operation, Outcome, Replication,
@@ -12,6 +12,9 @@ use fencepost_fixtures::trace::{Behaviour, Function, Never};
 use crate::phrases;
 use crate::replayable::{Difference, Replayable};
 use crate::target::{Feature, Unseen};
+
+/// Partitions with their assignment epochs.
+type Partitions = BTreeMap<TopicPartition, Epoch>;
 
 impl Replayable for Fencing {
     fn shift(behaviour: &Behaviour<Self>, by: i32) -> Behaviour<Self> {
@@ -78,8 +81,13 @@ impl Replayable for Fencing {
     }
 
     fn call_lacks(function: &Function<Self>, has: &BTreeSet<Feature>) -> Option<Feature> {
-        let bytes = matches!(function.call, Call::LoadAssignment { .. } | Call::WriteAssignment { .. });
-        first_lacking(&[(bytes, Feature::Bytes)], has)
+        let is_load = matches!(function.call, Call::LoadAssignment { .. });
+        let bytes = is_load || matches!(function.call, Call::WriteAssignment { .. });
+        // Which epochs are read from the bytes is what such a trace asks.
+        let epochs = is_load
+            && matches!(&function.outcome, Ok(Outcome::Member(member))
+                if !(member.assigned.is_empty() && member.pending_revocation.is_empty()));
+        first_lacking(&[(bytes, Feature::Bytes), (epochs, Feature::AssignmentEpochs)], has)
     }
 
     fn differences(expected: &State, got: &State, unseen: &BTreeSet<Unseen>) -> Vec<Difference> {
@@ -112,6 +120,16 @@ impl Replayable for Fencing {
             compare(expected == got, "staged".to_owned(), phrases::staged(expected), phrases::staged(got));
         }
         found
+    }
+
+    fn visible_outcome(outcome: &Outcome, unseen: &BTreeSet<Unseen>) -> Outcome {
+        let mut outcome = outcome.clone();
+        if let Outcome::Member(member) = &mut outcome
+            && unseen.contains(&Unseen::AssignmentEpochs)
+        {
+            hide_epochs(&mut member.assigned, &mut member.pending_revocation);
+        }
+        outcome
     }
 
     fn sender(operation: &Operation) -> Option<String> {
@@ -201,14 +219,42 @@ fn seen<'a>(state: &'a State, name: &MemberName) -> Option<&'a MemberState> {
     state.members.get(name).and_then(Option::as_ref)
 }
 
+fn hide_epochs(assigned: &mut Partitions, pending_revocation: &mut Partitions) {
+    assigned.values_mut().chain(pending_revocation.values_mut()).for_each(|epoch| *epoch = Epoch(0));
+}
+
 /// The member without what the target can't show, so that two of them can be held against each other.
 fn visible(member: &MemberState, unseen: &BTreeSet<Unseen>) -> MemberState {
     let mut member = member.clone();
     if unseen.contains(&Unseen::AssignmentEpochs) {
-        member.assigned.values_mut().chain(member.pending_revocation.values_mut()).for_each(|epoch| *epoch = Epoch(0));
+        hide_epochs(&mut member.assigned, &mut member.pending_revocation);
     }
     if unseen.contains(&Unseen::MemberStates) {
         member.state = fencepost_fixtures::fencing::MemberPhase::Stable;
     }
     member
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(assigned: &str) -> Outcome {
+        let text = format!(
+            r#"{{"member":{{"epoch":5,"previous_epoch":4,"state":"stable","assigned":{assigned},"pending_revocation":{{}}}}}}"#
+        );
+        serde_json::from_str(&text).expect("an outcome")
+    }
+
+    #[test]
+    fn an_outcome_without_assignment_epochs_still_shows_which_partitions_there_are() {
+        let hidden = BTreeSet::from([Unseen::AssignmentEpochs]);
+        let equal = |left: &Outcome, right: &Outcome, unseen: &BTreeSet<Unseen>| {
+            Fencing::visible_outcome(left, unseen) == Fencing::visible_outcome(right, unseen)
+        };
+        let (with, without, other) = (outcome(r#"{"t-0":3}"#), outcome(r#"{"t-0":0}"#), outcome(r#"{"t-1":0}"#));
+        assert!(equal(&with, &without, &hidden));
+        assert!(!equal(&with, &other, &hidden));
+        assert!(!equal(&with, &without, &BTreeSet::new()), "a target that shows them is held to them");
+    }
 }

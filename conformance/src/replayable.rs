@@ -44,6 +44,9 @@ pub trait Replayable: Vocabulary {
     /// How `got`, a whole state, differs from `expected`: partial by entity, complete within one.
     fn differences(expected: &Self::State, got: &Self::State, unseen: &BTreeSet<Unseen>) -> Vec<Difference>;
 
+    /// What the target can show of a decision's outcome, so that two of them can be held against each other.
+    fn visible_outcome(outcome: &Self::Outcome, unseen: &BTreeSet<Unseen>) -> Self::Outcome;
+
     /// Who sends the request that an operation is; none where it is no request.
     fn sender(operation: &Self::Operation) -> Option<String>;
 

@@ -257,7 +257,10 @@ impl<V: Replayable> Run<'_, V> {
             (Decision::Skipped(reason), _) => {
                 return Err(End::Inconclusive(format!("the target skipped it: {reason}")));
             }
-            (Decision::Outcome(got), expected) => (expected.as_ref() == Ok(got), V::outcome_phrase(got)),
+            (Decision::Outcome(got), expected) => {
+                let visible = |outcome| V::visible_outcome(outcome, &self.unseen);
+                (expected.as_ref().is_ok_and(|expected| visible(expected) == visible(got)), V::outcome_phrase(got))
+            }
             (Decision::Error(got), expected) => {
                 (expected.as_ref().is_err_and(|expected| expected.name() == got), format!("error {got}"))
             }

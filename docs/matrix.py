@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Makes docs/matrix.md: every fixture on the reference by variant and on Kafka 4.1 to 4.4.
+
+It needs the Kafka drivers and the release binary to be built (`just kafka-all`).  python3 docs/matrix.py
+"""
+import json
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARY = ROOT / "target/release/fencepost-conformance"
+VARIANTS = ["kafka-4.0", "kafka-4.2", "kafka-4.3", "kafka-4.4", "assignment-epoch-owned"]
+RELEASES = {"4.1.2": "target-4.1.2", "4.2.1": "target-4.2.1", "4.3.1": "target-4.3.1", "4.4.0": "target"}
+MARKS = {"passed": "+", "failed": "-", "inconclusive": "?", "broken": "!"}
+
+
+def replay(*arguments):
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        subprocess.run([BINARY, "replay", "--json", file.name, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
+        result = json.load(open(file.name))
+    return {trace["id"]: MARKS.get(trace["verdict"], " ") for trace in result["traces"] + (result["faults"] or [])}
+
+
+columns = {variant: replay("--variant", variant) for variant in VARIANTS}
+for release, directory in RELEASES.items():
+    jar = f"conformance/drivers/kafka/{directory}/fencepost-kafka-driver.jar"
+    columns[f"Kafka {release}"] = replay("--target", f"java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -jar {jar}")
+lines = [
+    "# Fixtures and targets",
+    "",
+    "Made by `python3 docs/matrix.py`. `+` does as the trace says, `-` does otherwise, `?` can't show what is decisive.",
+    "The first columns are the reference set to a variant.",
+    "",
+    "| fixture | " + " | ".join(columns) + " |",
+    "|---" * (len(columns) + 1) + "|",
+]
+for name in sorted(set().union(*columns.values())):
+    lines.append(f"| {name} | " + " | ".join(column.get(name, " ") for column in columns.values()) + " |")
+(ROOT / "docs/matrix.md").write_text("\n".join(lines) + "\n")
