@@ -51,7 +51,9 @@ pub(crate) fn check_size(
     instance_id: Option<&InstanceId>,
 ) -> Result<(), ErrorCode> {
     let group = draft.group();
-    let known = instance_id.is_some_and(|id| group.static_members.contains_key(id));
+    // Only 4.4 lets a known instance back into a full group; the release is told by its rule for instance ids.
+    let since_4_4 = matches!(context.rules.instance_mapping, crate::rules::InstanceMapping::OldRemoved);
+    let known = since_4_4 && instance_id.is_some_and(|id| group.static_members.contains_key(id));
     let full = group.members.len() >= context.config.max_group_size;
     if full && !known && !group.members.contains_key(member_id) && !context.rules.slips(Mutation::GroupSizeUnlimited) {
         return Err(ErrorCode::GroupMaxSizeReached);

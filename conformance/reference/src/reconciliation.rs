@@ -248,7 +248,9 @@ pub fn strip(rules: &Rules, member: &CurrentAssignment, inputs: &Inputs<'_>) -> 
 
     let previous = member.previous_member_epoch;
     let mut stepped = member.clone().with_epoch(rules, member.member_epoch);
-    if rules.slips(Mutation::StripKeepsPreviousEpoch) {
+    // Before 4.3 STRIP left the previous epoch alone; the release is told by the records that it writes.
+    let before_4_3 = matches!(rules.record_format, crate::records::RecordFormat::WithoutAssignmentEpochs);
+    if before_4_3 || rules.slips(Mutation::StripKeepsPreviousEpoch) {
         stepped.previous_member_epoch = previous;
     }
     stepped.assigned = assigned;
