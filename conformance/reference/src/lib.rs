@@ -74,7 +74,7 @@ pub use names::{Epoch, GroupId, InstanceId, MemberId, ProducerEpoch, ProducerId,
 pub use replay::ReplayError;
 pub use request::{Answer, Request, Response};
 pub use rules::{
-    CommitCheck, EmptyGroup, EpochZero, InstanceMapping, OwnPending, PreferredAssignor, ReplayChecks, Rules, TxnErrors,
-    UnrevokedExit, UnsubscribedTopics,
+    CommitCheck, EmptyGroup, EpochZero, FullGroup, InstanceMapping, OwnPending, PreferredAssignor, ReplayChecks, Rules,
+    StripPreviousEpoch, TxnErrors, UnrevokedExit, UnsubscribedTopics,
 };
 pub use topics::Topics;

@@ -7,6 +7,7 @@ use crate::error::ErrorCode;
 use crate::mutation::Mutation;
 use crate::names::{Epoch, InstanceId, MemberId};
 use crate::request::HeartbeatRequest;
+use crate::rules::FullGroup;
 use crate::static_member;
 
 /// The preconditions of docs/fencing.md 2.2 for an epoch of 0 or more, in its order. A static member that is replaced is
@@ -43,7 +44,7 @@ pub(crate) fn admit(
     }
 }
 
-/// A group that is full takes nobody new, except under an instance id that it knows.
+/// A group that is full takes nobody new, except under an instance id that it knows (since Kafka 4.4).
 pub(crate) fn check_size(
     context: &Context<'_>,
     draft: &Draft<'_>,
@@ -51,9 +52,8 @@ pub(crate) fn check_size(
     instance_id: Option<&InstanceId>,
 ) -> Result<(), ErrorCode> {
     let group = draft.group();
-    // Only 4.4 lets a known instance back into a full group; the release is told by its rule for instance ids.
-    let since_4_4 = matches!(context.rules.instance_mapping, crate::rules::InstanceMapping::OldRemoved);
-    let known = since_4_4 && instance_id.is_some_and(|id| group.static_members.contains_key(id));
+    let takes_successors = context.rules.full_group == FullGroup::TakesSuccessors;
+    let known = takes_successors && instance_id.is_some_and(|id| group.static_members.contains_key(id));
     let full = group.members.len() >= context.config.max_group_size;
     if full && !known && !group.members.contains_key(member_id) && !context.rules.slips(Mutation::GroupSizeUnlimited) {
         return Err(ErrorCode::GroupMaxSizeReached);

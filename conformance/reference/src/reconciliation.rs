@@ -12,7 +12,7 @@ use crate::error::ErrorCode;
 use crate::mutation::Mutation;
 use crate::names::{Epoch, TopicPartition};
 use crate::records::Uuid;
-use crate::rules::{OwnPending, Rules, UnrevokedExit, UnsubscribedTopics};
+use crate::rules::{OwnPending, Rules, StripPreviousEpoch, UnrevokedExit, UnsubscribedTopics};
 
 /// Where a member is on its way to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -248,9 +248,7 @@ pub fn strip(rules: &Rules, member: &CurrentAssignment, inputs: &Inputs<'_>) -> 
 
     let previous = member.previous_member_epoch;
     let mut stepped = member.clone().with_epoch(rules, member.member_epoch);
-    // Before 4.3 STRIP left the previous epoch alone; the release is told by the records that it writes.
-    let before_4_3 = matches!(rules.record_format, crate::records::RecordFormat::WithoutAssignmentEpochs);
-    if before_4_3 || rules.slips(Mutation::StripKeepsPreviousEpoch) {
+    if rules.strip_previous_epoch == StripPreviousEpoch::Kept || rules.slips(Mutation::StripKeepsPreviousEpoch) {
         stepped.previous_member_epoch = previous;
     }
     stepped.assigned = assigned;

@@ -40,6 +40,25 @@ pub enum UnsubscribedTopics {
     Stripped,
 }
 
+/// Which epoch counts as the previous one after STRIP (docs/fencing.md 2.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StripPreviousEpoch {
+    /// The one of before, since STRIP leaves the epochs alone: Kafka 4.2.
+    Kept,
+    /// The member epoch, as after every other step of a reconciliation: since Kafka 4.3.
+    Follows,
+}
+
+/// Who gets into a group that is full (docs/fencing.md 2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FullGroup {
+    /// Nobody but a member id that is in it: Kafka before 4.4. A static member with a new member id has to stay outside,
+    /// though it would take the place of its predecessor.
+    RefusesSuccessors,
+    /// A static member too whose instance id is known: Kafka 4.4.
+    TakesSuccessors,
+}
+
 /// What a heartbeat with epoch 0 is to a member that exists (docs/fencing.md 2.3, row 1; KAFKA-19233).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EpochZero {
@@ -114,6 +133,10 @@ pub struct Rules {
     pub unrevoked_exit: UnrevokedExit,
     /// Partitions of topics not subscribed to.
     pub unsubscribed_topics: UnsubscribedTopics,
+    /// The previous epoch after STRIP.
+    pub strip_previous_epoch: StripPreviousEpoch,
+    /// Joining a full group.
+    pub full_group: FullGroup,
     /// Heartbeats with epoch 0.
     pub epoch_zero: EpochZero,
     /// The group epoch and assignment epoch of a new group; its first member gets the next one.
@@ -145,6 +168,8 @@ impl Rules {
             commit_check: CommitCheck::Strict,
             unrevoked_exit: UnrevokedExit::EpochBumped,
             unsubscribed_topics: UnsubscribedTopics::Kept,
+            strip_previous_epoch: StripPreviousEpoch::Kept,
+            full_group: FullGroup::RefusesSuccessors,
             epoch_zero: EpochZero::Ordinary,
             first_group_epoch: Epoch(0),
             txn_errors: TxnErrors::IllegalGeneration,
@@ -180,6 +205,7 @@ impl Rules {
     pub fn kafka_4_3() -> Self {
         Self {
             commit_check: CommitCheck::AssignmentEpoch,
+            strip_previous_epoch: StripPreviousEpoch::Follows,
             first_group_epoch: Epoch(1),
             record_format: RecordFormat::WithAssignmentEpochs,
             ..Self::kafka_4_2()
@@ -190,6 +216,7 @@ impl Rules {
     #[must_use]
     pub fn kafka_4_4() -> Self {
         Self {
+            full_group: FullGroup::TakesSuccessors,
             txn_errors: TxnErrors::StaleMemberEpoch,
             empty_group: EmptyGroup::CatchesUp,
             instance_mapping: InstanceMapping::OldRemoved,

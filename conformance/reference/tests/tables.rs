@@ -11,7 +11,7 @@ use fencepost_reference::reconciliation::{
     CurrentAssignment, Inputs, MemberState, Subscription, next, reconcile, strip,
 };
 use fencepost_reference::request::HeartbeatRequest;
-use fencepost_reference::{Epoch, ErrorCode, MemberId, Rules, TopicPartition, UnrevokedExit};
+use fencepost_reference::{Config, Epoch, ErrorCode, MemberId, Rules, TopicPartition, UnrevokedExit};
 use group::{Group, T, at, set, tp};
 
 const FENCED: Result<(), ErrorCode> = Err(ErrorCode::FencedMemberEpoch);
@@ -272,6 +272,19 @@ fn strip_asks_back_what_is_not_subscribed_to_any_more() {
 }
 
 #[test]
+fn strip_leaves_the_previous_epoch_alone_before_4_3() {
+    let case = Case {
+        subscription: Subscription::Changed,
+        subscribed: &["u"],
+        ..stable(4, &[("t-0", 3), ("u-0", 4)], 4, &["t-0", "u-0"])
+    };
+    let previous = |rules: &Rules| case.with(|inputs| strip(rules, &case.member, inputs)).previous_member_epoch;
+    assert_eq!(case.member.previous_member_epoch, Epoch(3));
+    assert_eq!(previous(&Rules::kafka_4_2()), Epoch(3));
+    assert_eq!(previous(&Rules::kafka_4_3()), Epoch(4));
+}
+
+#[test]
 fn an_unknown_state_is_left_with_nothing_owned_alone() {
     let rules = Rules::kafka_4_4();
     let unknown = |owned| Case {
@@ -416,6 +429,21 @@ fn a_member_that_comes_back_gets_fresh_assignment_epochs() {
     assert_eq!(group.join("a", &["t"]), Ok(4));
     assert_eq!(group.assigned("a"), at(&[("t-0", 4), ("t-1", 4)]));
     assert_eq!(group.commit("a", 2, &[("t-0", 5)]), Err(STALE));
+}
+
+#[test]
+fn a_full_group_takes_a_static_member_back_since_4_4_alone() {
+    let comes_back = |rules| {
+        let mut group = Group::configured(rules, Config { max_group_size: 1, ..Config::default() });
+        group.target(&[("a", &["t-0"])]);
+        group.join_static("a", "i", &["t"]).expect("there is room for one");
+        group.leave_static("a", "i", -2).expect("a leaves for a while");
+        group.join_static("b", "i", &["t"])
+    };
+    for rules in [Rules::kafka_4_1(), Rules::kafka_4_2(), Rules::kafka_4_3()] {
+        assert_eq!(comes_back(rules), Err(ErrorCode::GroupMaxSizeReached));
+    }
+    assert_eq!(comes_back(Rules::kafka_4_4()), Ok(1));
 }
 
 #[test]
