@@ -27,10 +27,6 @@ const OUT_OF_REACH: &[(&str, &str)] = &[
         "a tombstone of an offset comes from its expiry, which is not an operation of a trace",
     ),
     ("producer-epoch-not-checked", "a producer of a trace has no epoch of its own"),
-    (
-        "rebalance-timer-not-cancelled",
-        "no trace yet lets the timer run out after a revocation that left the epoch as it was",
-    ),
     ("high-watermark-after-leadership", "a trace has one coordinator at a time"),
 ];
 
