@@ -125,7 +125,7 @@ impl Process {
         }
     }
 
-    /// Closes the child's input and waits until it ended: at most [`END_LIMIT`].
+    /// Closes the child's input and waits until it ended: at most `END_LIMIT`.
     pub fn end(&mut self) -> Option<ExitStatus> {
         self.input = None;
         let deadline = Instant::now() + END_LIMIT;

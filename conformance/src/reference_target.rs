@@ -1,7 +1,7 @@
 //! The reference coordinator as a target, in this process: set to any variant, and, for tests, to one slip.
 //!
-//! Nothing is decided here. Words of the fixtures become requests of the reference ([`requests`]), and its answers and
-//! descriptions become words again ([`answers`]); its pure decisions are called as function traces ask ([`functions`]).
+//! Nothing is decided here. Words of the fixtures become requests of the reference (`requests`), and its answers and
+//! descriptions become words again (`answers`); its pure decisions are called as function traces ask (`functions`).
 
 mod answers;
 mod functions;
