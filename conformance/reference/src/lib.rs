@@ -22,7 +22,7 @@
 //! | 2.7 static members | `static_member` |
 //! | 2.9 timers | [`timers`] |
 //! | 2.10 assignors | [`assignor`] |
-//! | 2.11 classic members | `classic` |
+//! | 2.11 classic members | `classic`, `upgrade` |
 //! | 3.2, 3.4, 3.6 offsets | `offset_commit`, `offset_fetch`, `offsets` |
 //! | 3.3 commit check | [`commit_check`] |
 //! | 4.1 records | [`records`] |
@@ -62,6 +62,7 @@ mod static_member;
 mod target;
 pub mod timers;
 mod topics;
+mod upgrade;
 mod validation;
 
 pub use coordinator::{
@@ -78,3 +79,4 @@ pub use rules::{
     StripPreviousEpoch, TxnErrors, UnrevokedExit, UnsubscribedTopics,
 };
 pub use topics::Topics;
+pub use upgrade::{ClassicGroup, ClassicGroupMember};
