@@ -11,7 +11,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target/release/fencepost-conformance"
 VARIANTS = ["kafka-4.0", "kafka-4.2", "kafka-4.3", "kafka-4.4", "assignment-epoch-owned"]
-RELEASES = {"4.1.2": "target-4.1.2", "4.2.1": "target-4.2.1", "4.3.1": "target-4.3.1", "4.4.0": "target"}
+RELEASES = {"4.1.2": "target-4.1.2", "4.2.1": "target-4.2.1", "4.3.1": "target-4.3.1", "4.4.0": "target-4.4.0"}
 MARKS = {"passed": "+", "failed": "-", "inconclusive": "?", "broken": "!"}
 
 
