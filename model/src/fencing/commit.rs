@@ -246,7 +246,6 @@ impl Coordinator {
             self.staged[index] = 0;
         }
         self.newer = Partitions::NONE;
-        self.late_marker = false;
     }
 
     /// `OffsetFetch` of one member (3.6): whether the group answers at all.

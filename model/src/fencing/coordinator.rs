@@ -187,8 +187,6 @@ pub struct Coordinator {
     pub staged: [u8; MAX_PARTITIONS],
     /// Partitions whose plain commit has a higher log offset than the staged one.
     pub newer: Partitions,
-    /// A marker that was answered and not carried out; only under [`Mutant::LateAbort`].
-    pub late_marker: bool,
     /// Ghost of S9: partitions whose owner has read the committed offset since it was granted.
     pub fetched: Partitions,
     /// Ghost of S10: the last commit of each partition that was acknowledged.
@@ -209,10 +207,7 @@ impl Hash for Coordinator {
         }
         let low = |value: i8| value.to_le_bytes()[0];
         let pair = |a: Partitions, b: Partitions| a.0 | b.0 << 4;
-        let flags = u8::from(self.interval_runs)
-            | u8::from(self.other) << 1
-            | u8::from(self.late_marker) << 2
-            | self.script_version << 3;
+        let flags = u8::from(self.interval_runs) | u8::from(self.other) << 1 | self.script_version << 3;
         hasher.write_u64(u64::from_le_bytes([
             low(self.group_epoch) | self.noted_version << 5,
             low(self.assignment_epoch),
@@ -258,7 +253,6 @@ impl Coordinator {
             committed: [0; MAX_PARTITIONS],
             staged: [0; MAX_PARTITIONS],
             newer: Partitions::NONE,
-            late_marker: false,
             fetched: Partitions::NONE,
             acknowledged: [0; MAX_PARTITIONS],
             sessions: 0,

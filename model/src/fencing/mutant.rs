@@ -1,4 +1,6 @@
 //! The slips that the model can be given: a guard undone, a public report brought back.
+//!
+//! Not among them is KAFKA-17507, a marker that is answered before its offsets count: the model's marker is one step.
 
 macro_rules! mutants {
     ($($name:ident = $text:literal, $why:literal;)*) => {
@@ -71,12 +73,32 @@ mutants! {
     LoadForgets = "high-watermark-ignored", "4.3: the new coordinator starts from less than the high watermark.";
     RetryAnywhere = "retry-without-listener", "H3: a refused commit is sent again with the new epoch, owned or not.";
     CommitsUnowned = "commit-without-ownership", "kafka-go #1308: a client commits what it does not hold any more.";
-    LateAbort = "marker-answered-first", "KAFKA-17507: a marker is answered before its offsets count.";
     OlderHeartbeat = "any-older-heartbeat", "2.3 row 4: any older epoch is accepted.";
     NewerHeartbeat = "newer-heartbeat-accepted", "2.3 row 2: an epoch above the member epoch is accepted.";
     RefusalBumps = "refusal-bumps", "3.3: a refused heartbeat raises the group epoch.";
     OwnPendingTaken = "own-pending-taken", "KAFKA-19449: what a member itself was asked to give up counts as taken.";
     TxnNeedsMember = "transaction-needs-member", "KAFKA-18060: a transactional commit that names no member is refused.";
+}
+
+impl Mutant {
+    /// Why no property tells the slip from the right rules, for those where that is so.
+    #[must_use]
+    pub fn unseen(self) -> Option<&'static str> {
+        match self {
+            Self::NotStrippedPrevious => {
+                Some("the previous epoch decides who is fenced, and who is fenced joins again")
+            }
+            Self::OwnPendingTaken => Some("it costs one round more, and no property counts rounds"),
+            Self::TxnNeedsMember => Some("every client of the model names its member"),
+            Self::OlderHeartbeat => {
+                Some("a report with the previous epoch, which is accepted, can be as outdated (H4); commits are fenced")
+            }
+            Self::NewerHeartbeat => Some(
+                "no client knows an epoch above its member's, but one that left for a while and whose hold is gone",
+            ),
+            _ => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Mutant {

@@ -34,6 +34,8 @@ pub mod bit {
     pub const S12: u32 = 1 << 13;
     /// S13.
     pub const S13: u32 = 1 << 14;
+    /// L6.
+    pub const L6: u32 = 1 << 20;
 }
 
 const QUIET: &str =
@@ -193,7 +195,7 @@ pub static CLAIMS: &[Claim<Fencing>] = &[
             !Fencing::is_quiescent(world, state)
                 || now(state)
                     .slots()
-                    .all(|slot| now(state).member(slot).phase != Phase::Unrevoked || lost_cause(world, state, slot))
+                    .all(|slot| now(state).member(slot).phase != Phase::Unrevoked || given_up(world, state, slot))
         },
         applies: Fencing::is_quiescent,
     },
@@ -231,14 +233,15 @@ pub static CLAIMS: &[Claim<Fencing>] = &[
     },
     Claim {
         id: "L6",
-        statement: "a client that crashed is no member any more, and what it had is another's",
+        statement: "a client that crashed is no member any more, and a removal has the target computed anew",
         assumption: QUIET,
         holds: |world, state| {
             let left = now(state).sessions < world.protocol.setting.bounds.sessions;
-            !Fencing::is_quiescent(world, state)
-                || clients(state).all(|(_, client)| {
-                    client.life != Life::Crashed || !left || !now(state).member(client.slot).exists()
-                })
+            state.violated & bit::L6 == 0
+                && (!Fencing::is_quiescent(world, state)
+                    || clients(state).all(|(_, client)| {
+                        client.life != Life::Crashed || !left || !now(state).member(client.slot).exists()
+                    }))
         },
         applies: |world, state| {
             Fencing::is_quiescent(world, state) && clients(state).any(|(_, client)| client.life == Life::Crashed)
@@ -392,6 +395,13 @@ fn lost_cause(world: &World<Fencing>, state: &State, slot: u8) -> bool {
     client.slot != slot || client.life != Life::Active || stuck
 }
 
+/// Whether a member that is UNREVOKED holds nobody up: its client will never do anything about it, and a static member
+/// that left for a while has nothing left to give up (2.6).
+fn given_up(world: &World<Fencing>, state: &State, slot: u8) -> bool {
+    let member = now(state).member(slot);
+    lost_cause(world, state, slot) && (member.epoch != AWAY || member.pending.is_empty())
+}
+
 fn hopeless(world: &World<Fencing>, state: &State) -> bool {
     now(state).slots().any(|slot| lost_cause(world, state, slot))
 }
@@ -435,7 +445,10 @@ pub fn is_quiescent(world: &World<Fencing>, state: &State) -> bool {
         return false;
     }
     let mut busy = false;
-    state.actors.broker.timers(setting, &mut |_| busy = true);
+    state.actors.broker.timers(setting, &mut |timer| {
+        // The session timer of a member that heartbeats is a fault that need not happen; any other runs out some day.
+        busy |= !matches!(timer, Timer::Session(slot) if heartbeats(world, state, slot));
+    });
     state.actors.producer.timers(&mut |_| busy = true);
     for (index, client) in clients(state) {
         busy |= client.life == Life::Outside;
@@ -446,6 +459,12 @@ pub fn is_quiescent(world: &World<Fencing>, state: &State) -> bool {
         busy |= client.open != 0 || client.transaction;
     }
     !busy && clients(state).all(|(index, client)| client.life != Life::Active || heartbeat_is_idle(world, state, index))
+}
+
+/// Whether a member's client is there to keep its session.
+fn heartbeats(world: &World<Fencing>, state: &State, slot: u8) -> bool {
+    let client = &state.actors.consumers[usize::from(world.protocol.setting.bounds.consumer(slot))];
+    client.slot == slot && client.life == Life::Active
 }
 
 /// Whether a heartbeat of the consumer, handled and answered, leads back to the same state.
@@ -476,6 +495,9 @@ pub fn step_violations(protocol: &Fencing, before: &State, action: &ActionOf<Fen
                 violated |= hand_over(protocol, &old.now, &new.now, Some(envelope.msg), None);
             }
             violated |= monotonic(&old.now, &new.now, matches!(envelope.msg, Msg::Leave { .. }));
+            if matches!(envelope.msg, Msg::Leave { .. }) {
+                violated |= removal(&old.now, &new.now);
+            }
             if *old != *new && refused(protocol, old, &envelope.msg, envelope.src, after) {
                 violated |= bit::S8;
             }
@@ -504,7 +526,9 @@ pub fn step_violations(protocol: &Fencing, before: &State, action: &ActionOf<Fen
         }
         Action::Timeout(COORDINATOR, Timer::FailOver { .. }) => survived(protocol, before, after),
         Action::Timeout(COORDINATOR, timer) => {
-            hand_over(protocol, &old.now, &new.now, None, Some(*timer)) | monotonic(&old.now, &new.now, false)
+            hand_over(protocol, &old.now, &new.now, None, Some(*timer))
+                | monotonic(&old.now, &new.now, false)
+                | removal(&old.now, &new.now)
         }
         _ => 0,
     }
@@ -566,6 +590,12 @@ fn hand_over(protocol: &Fencing, old: &Coordinator, new: &Coordinator, msg: Opti
         }
     }
     violated
+}
+
+/// L6: what a removed member had can only become another's where the group epoch rises.
+fn removal(old: &Coordinator, new: &Coordinator) -> u32 {
+    let removed = old.slots().any(|slot| !new.member(slot).exists());
+    if removed && new.group_epoch == old.group_epoch { bit::L6 } else { 0 }
 }
 
 /// S6.
