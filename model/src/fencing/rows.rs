@@ -130,6 +130,7 @@ fn spent(list: &mut List) {
         );
     }
     let mut add = |name, reason, bounds| list.add(Full, ORACLE, Mutant::None, name, reason, bounds);
+    add("three-commits", "the largest: three late commits of each consumer", Bounds { commits: 3, ..base });
     add("three-targets", "a revocation follows a revocation, twice", Bounds { targets: 3, ..base });
     add("three-members-without-commits", "three members, what moves alone", Bounds { members: 3, commits: 0, ..base });
     add("fail-over-two-targets", "a revocation is lost halfway", Bounds { fail_overs: 1, ..base });
