@@ -204,7 +204,7 @@ fn faults(list: &mut List) {
     add(
         Full,
         "smaller-subscription-and-lost-answer",
-        "a client does not report what it was granted when its subscription shrinks",
+        "a subscription shrinks while an older heartbeat is still on its way",
         Bounds { topics: Topics { t: 1, u: 1 }, subscriptions: 1, give_ups: 1, ..SMALL },
     );
     add(
