@@ -117,20 +117,16 @@ impl Coordinator {
         let own_error = rules.release >= Release::V4_4 && version.is_none_or(|version| version >= 6);
         if !self.group_exists() {
             if epoch < 0 {
-                trail.mark(Label::CommitSimple);
                 return Ok(());
             }
-            trail.mark(Label::CommitGroupMissing);
             let newer = if transactional { own_error } else { version.is_none_or(|version| version >= 9) };
             return refuse(if newer { KafkaError::GroupIdNotFound } else { KafkaError::IllegalGeneration });
         }
         if epoch < 0 && self.is_empty() {
-            trail.mark(Label::CommitEmptyGroup);
             return Ok(());
         }
         let unnamed = slot == NO_MEMBER && epoch == -1 && !instance;
         if transactional && unnamed && setting.mutant != Mutant::TxnNeedsMember {
-            trail.mark(Label::TxnUnfenced);
             return Ok(());
         }
         let known = usize::from(slot) < MAX_SLOTS && self.member(slot).exists();
@@ -143,7 +139,6 @@ impl Coordinator {
             return refuse(KafkaError::UnknownMemberId);
         }
         if !transactional && version.is_some_and(|version| version < 9) {
-            trail.mark(Label::CommitVersion);
             return refuse(KafkaError::UnsupportedVersion);
         }
         let member = self.member(slot);
@@ -254,7 +249,6 @@ impl Coordinator {
             return Ok(());
         }
         if slot == NO_MEMBER && epoch < 0 {
-            trail.mark(Label::FetchNoMember);
             return Ok(());
         }
         if usize::from(slot) >= MAX_SLOTS || !self.member(slot).exists() {

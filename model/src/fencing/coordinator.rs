@@ -335,7 +335,6 @@ impl Coordinator {
     ) -> Result<HeartbeatAnswer, KafkaError> {
         // 2.1: what needs no state.
         if request.epoch == 0 && request.owned != Some(Partitions::NONE) {
-            trail.mark(Label::JoinWithOwned);
             return Err(KafkaError::InvalidRequest);
         }
         let slot = self.find_or_create(setting, rules, request, trail)?;
@@ -409,7 +408,6 @@ impl Coordinator {
     ) -> Result<u8, KafkaError> {
         let &HeartbeatRequest { slot, epoch, instance, .. } = request;
         if !self.group_exists() && epoch != 0 {
-            trail.mark(Label::GroupMissing);
             return Err(KafkaError::GroupIdNotFound);
         }
         let known = (usize::from(slot) < MAX_SLOTS).then(|| self.members[usize::from(slot)]);
@@ -543,15 +541,12 @@ impl Coordinator {
         trail: &mut Trail,
     ) -> Result<i8, KafkaError> {
         if epoch == AWAY && instance == 0 {
-            trail.mark(Label::LeaveWithoutInstance);
             return Err(KafkaError::InvalidRequest);
         }
         if epoch < AWAY {
-            trail.mark(Label::EpochBelow);
             return Err(KafkaError::InvalidRequest);
         }
         if !self.group_exists() {
-            trail.mark(Label::GroupMissing);
             return Err(KafkaError::GroupIdNotFound);
         }
         let exists = usize::from(slot) < MAX_SLOTS && self.member(slot).exists();

@@ -281,9 +281,7 @@ impl Interpreter {
             .filter(|(_, offset)| long(offset))
             .map(|(partition, _)| (partition.clone(), KafkaError::OffsetMetadataTooLarge))
             .collect();
-        if !refused.is_empty() {
-            trail.mark(super::labels::Label::MetadataTooLarge);
-        }
+        if !refused.is_empty() {}
         let kept: BTreeMap<_, _> =
             offsets.iter().filter(|(_, offset)| !long(offset)).map(|(p, offset)| (p.clone(), offset.clone())).collect();
         let partitions = self.partitions(kept.keys())?;

@@ -209,6 +209,35 @@ fn faults(list: &mut List) {
     );
     add(
         Smoke,
+        "alone-with-smaller-subscription",
+        "one member, whose subscription shrinks before it has taken what it was granted; an older join gives it back at \
+         the same target epoch, so that S6 fails",
+        Bounds {
+            members: 1,
+            outside: 1,
+            topics: Topics { t: 1, u: 1 },
+            targets: 0,
+            subscriptions: 1,
+            give_ups: 1,
+            interval: true,
+            assign_step: true,
+            ..SMALL
+        },
+    );
+    add(
+        Smoke,
+        "two-subscriptions-and-interval",
+        "a subscription changes back while the target waits: what was given up comes back at the same epoch (S6)",
+        Bounds { topics: Topics { t: 1, u: 1 }, subscriptions: 2, interval: true, targets: 0, commits: 1, ..SMALL },
+    );
+    add(
+        Smoke,
+        "static-restart-and-lost-answer",
+        "a heartbeat of the id that a static member had before (H5: L5 fails)",
+        Bounds { statics: 1, leaves: 1, restarts: 1, give_ups: 1, targets: 0, ..narrow },
+    );
+    add(
+        Smoke,
         "two-subscriptions",
         "a subscription changes back",
         Bounds { topics: Topics { t: 1, u: 1 }, subscriptions: 2, ..SMALL },
