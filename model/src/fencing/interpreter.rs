@@ -272,7 +272,6 @@ impl Interpreter {
         member: &MemberName,
         epoch: Epoch,
         offsets: &BTreeMap<TopicPartition, Offset>,
-        trail: &mut Trail,
     ) -> Result<(CommitRequest, u8, BTreeMap<TopicPartition, KafkaError>), String> {
         let Ok(epoch) = i8::try_from(epoch.0) else { return Err(unsupported("such epoch")) };
         let long = |offset: &Offset| offset.metadata_bytes > 4096;
@@ -281,7 +280,6 @@ impl Interpreter {
             .filter(|(_, offset)| long(offset))
             .map(|(partition, _)| (partition.clone(), KafkaError::OffsetMetadataTooLarge))
             .collect();
-        if !refused.is_empty() {}
         let kept: BTreeMap<_, _> =
             offsets.iter().filter(|(_, offset)| !long(offset)).map(|(p, offset)| (p.clone(), offset.clone())).collect();
         let partitions = self.partitions(kept.keys())?;
@@ -300,7 +298,7 @@ impl Interpreter {
 
     fn commit(&mut self, commit: &Commit, trail: &mut Trail) -> Result<Decision, String> {
         let Commit { member, epoch, offsets, instance, version, .. } = commit;
-        let (request, id, refused) = self.request(member, *epoch, offsets, trail)?;
+        let (request, id, refused) = self.request(member, *epoch, offsets)?;
         let request = CommitRequest { version: *version, instance: instance.is_some(), ..request };
         let decision = self.coordinator.commit(&self.setting, &self.rules, &request, id, trail);
         Ok(decision
@@ -312,7 +310,7 @@ impl Interpreter {
         if self.producer.get_or_insert_with(|| producer.clone()) != producer {
             return Err(unsupported("second producer"));
         }
-        let (request, id, refused) = self.request(member, *epoch, offsets, trail)?;
+        let (request, id, refused) = self.request(member, *epoch, offsets)?;
         let request = CommitRequest { transactional: true, version: *version, instance: instance.is_some(), ..request };
         let decision = self.coordinator.stage(&self.setting, &self.rules, &request, id, trail);
         Ok(decision

@@ -88,6 +88,7 @@ pub(super) fn larger(list: &mut List) {
     }
     spent(list);
     faults(list);
+    members(list);
     releases(list);
     clients(list);
 }
@@ -177,6 +178,12 @@ fn faults(list: &mut List) {
         "a fetch of a member that is gone, or that has moved on",
         Bounds { sessions: 1, fetches: 1, ..narrow },
     );
+}
+
+/// What members do of their own accord: static ones that restart, subscriptions that change, a group that is full.
+fn members(list: &mut List) {
+    let narrow = Bounds { topics: ONE_PARTITION, ..SMALL };
+    let mut add = |tier, name, reason, bounds| list.add(tier, ORACLE, Mutant::None, name, reason, bounds);
     add(
         Smoke,
         "full-group",
