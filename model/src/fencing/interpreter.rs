@@ -367,6 +367,12 @@ impl Interpreter {
         }
     }
 
+    /// The model's own member, if it was ever named.
+    #[must_use]
+    pub fn named(&self, name: &MemberName) -> Option<&Member> {
+        self.coordinator.members.get(usize::from(self.slot(name)))
+    }
+
     /// The member as it can be observed; `None` where it is not in the group.
     #[must_use]
     pub fn member(&self, name: &MemberName) -> Option<MemberState> {

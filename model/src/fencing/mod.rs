@@ -1,6 +1,37 @@
 //! Assignment-epoch fencing: whose offset commits a group coordinator accepts while partitions move (KIP-848, KIP-1251).
 //!
-//! (The contract is completed below as the model grows.)
+//! **The protocol in ten lines.** The coordinator has a target assignment with an epoch, and walks each member towards it,
+//! one heartbeat at a time. A member whose target shrank is UNREVOKED: it is asked to give partitions up, keeps its epoch,
+//! and is given nothing. When it no longer reports them they are free, and it reaches the target's epoch; what is still
+//! another's leaves it UNRELEASED. A partition that is given gets the target's epoch as its assignment epoch and keeps it as
+//! long as the member has it. A commit carries the member epoch that the client knew when it sent it. Equal to the
+//! coordinator's: accepted. Newer: refused. Older: held against the partition's assignment epoch (KIP-1251). So the fence
+//! rests on "no other member can own a partition at my epoch", and S3 is that sentence.
+//!
+//! | action of the model | in Kafka |
+//! |---|---|
+//! | a heartbeat arrives | `GroupMetadataManager#consumerGroupHeartbeat`, `CurrentAssignmentBuilder#build` |
+//! | a commit arrives | `OffsetMetadataManager#commitOffset`, `ConsumerGroup#validateOffsetCommit` |
+//! | a transactional commit, a marker arrives | `OffsetMetadataManager#commitTransactionalOffset`, `#replayEndTransactionMarker` |
+//! | a fetch arrives | `OffsetMetadataManager#fetchOffsets` |
+//! | the target arrives | a change that makes the assignor answer otherwise; computed with the next heartbeat |
+//! | session, rebalance timer | `CoordinatorTimer`, removal of the member |
+//! | the high watermark rises, fail-over | `CoordinatorRuntime`, loading of `__consumer_offsets` |
+//! | a client reconciles, gives up, leaves | the Java client's membership manager |
+//!
+//! **Variants** are those of `fencepost_fixtures::variants`, slips those of [`mutant`], properties S1 to S13 and L1 to L6
+//! those of [`properties`], with the assumption under which each is claimed. **Bounds** and their reasons stand in
+//! [`bounds`], [`catalogue`] and [`rows`]: one dimension at a time.
+//!
+//! **Lengths.** A request, its handling and its answer are steps of their own, and so are the assignor's change of mind and
+//! its arrival: the late commit takes 13 steps to the state in which its delivery would do harm.
+//!
+//! **Simplified.** Two topics, four partitions, three members at most; one producer, of the first consumer's
+//! application; a commit's offset is its number; ids, subscriptions by regex, racks and classic members are left out.
+//! Messages on the way are never lost but may stay there for ever; a client that gives up sends again.
+//!
+//! **Not established**: anything beyond the bounds; that only one *client* believes that it owns a partition (false by
+//! design); the bytes of records (the reference's business); fairness.
 
 #![allow(
     clippy::trivially_copy_pass_by_ref,

@@ -23,6 +23,7 @@ use stateright::Model;
 use super::Fencing;
 use super::actors::{COORDINATOR, instance_of};
 use super::bounds::Setting;
+use super::fail_over::MISSING;
 use super::interpreter::{Interpreter, Reply};
 use super::message::{self, Msg, Timer};
 use super::mutant::Mutant;
@@ -239,8 +240,12 @@ fn configure(setting: &Setting) -> Result<Configure, String> {
 fn setup_operations(setting: &Setting, number: &mut u32) -> Result<Vec<Operation>, String> {
     let naming = Naming { setting };
     let held = setting.bounds.fail_overs > 0;
-    let all = u16::from(Partitions::first(setting.bounds.topics.count()).0);
-    let mut operations = vec![naming.target(all)?];
+    let all = naming.partitions(Partitions::first(setting.bounds.topics.count()));
+    let mut target = BTreeMap::new();
+    for slot in 0..setting.bounds.slots() {
+        target.insert(naming.member(slot)?, if slot == 0 { all.clone() } else { BTreeSet::new() });
+    }
+    let mut operations = vec![Operation::Target(target)];
     let beat = |slot: u8, epoch: i8| {
         let owned = (epoch == 0).then_some(Partitions::NONE);
         let request = message::Heartbeat { slot, seq: 0, epoch, owned, topics: None, full: false };
@@ -332,7 +337,9 @@ fn probes(naming: &Naming<'_>, seen: &State) -> Result<Vec<Operation>, String> {
             continue;
         };
         let epoch = state.epoch.0;
-        probes.push(heartbeat(&member, epoch + 1, None, instance.clone()));
+        if epoch > 0 {
+            probes.push(heartbeat(&member, epoch + 1, None, instance.clone()));
+        }
         if epoch > 1 {
             probes.push(heartbeat(&member, epoch - 1, None, instance.clone()));
             let beyond = foreign(&state.assigned).cloned().into_iter().collect();
@@ -408,7 +415,11 @@ impl<'a> Rendering<'a> {
         if let Some(companion) = &mut self.companion {
             companion.apply(&operation)?;
         }
-        let after = self.interpreter.observe();
+        let mut after = self.interpreter.observe();
+        // A broker that knows no assignment epochs has none to show.
+        after
+            .members
+            .retain(|member, _| !self.interpreter.named(member).is_some_and(|member| member.since.contains(&MISSING)));
         let quiet = matches!(
             operation,
             Operation::Target(_) | Operation::Expire(_) | Operation::Replicate(_) | Operation::FailOver(_)
@@ -460,12 +471,15 @@ impl<'a> Rendering<'a> {
             let Some((after, _)) = walk.get(at + 1) else { continue };
             let model = &after.actors.broker.now;
             let told = self.interpreter.coordinator();
-            let slots = usize::from(self.naming.setting.bounds.slots());
-            let alike = (0..slots).all(|slot| {
-                let (one, other) = (&told.members[slot], &model.members[slot]);
-                (one.epoch, one.phase, one.assigned, one.pending, one.since)
-                    == (other.epoch, other.phase, other.assigned, other.pending, other.since)
-            });
+            let mut alike = true;
+            for slot in 0..self.naming.setting.bounds.slots() {
+                // The interpreter numbers members as they are named, which is another order where some start again.
+                let (one, other) = (self.interpreter.named(&self.naming.member(slot)?), model.member(slot));
+                alike &= one.map_or(!other.exists(), |one| {
+                    (one.epoch, one.phase, one.assigned, one.pending, one.since)
+                        == (other.epoch, other.phase, other.assigned, other.pending, other.since)
+                });
+            }
             if !alike || told.group_epoch != model.group_epoch || told.assignment_epoch != model.assignment_epoch {
                 return Err(format!("the trace and the model part at step {}", self.behaviour.steps.len()));
             }
