@@ -142,6 +142,10 @@ impl Coordinator {
                     *since = if setting.mutant == Mutant::LoadsZero { 0 } else { member.epoch.max(0) };
                 }
             }
+            if rules.commit_check == CommitCheck::RevocationEpoch {
+                // A revocation epoch is in no record here: unknown after a load, and then nothing older is accepted.
+                member.mark = MISSING;
+            }
             let arms = setting.mutant != Mutant::TimersNotArmed;
             member.timed = arms;
             member.armed =

@@ -11,7 +11,7 @@ use fencepost_fixtures::fencing::{
     MemberState, Offset, Operation, Replication, State, Timer, TransactionResult, TxnCommit,
 };
 use fencepost_fixtures::names::{Epoch, MemberName, MessageName, ProducerName, TopicPartition};
-use fencepost_fixtures::variants::FencingRules;
+use fencepost_fixtures::variants::{FencingRules, Release};
 
 use super::bounds::{Bounds, MAX_SLOTS, Setting};
 use super::catalogue;
@@ -100,6 +100,12 @@ impl Interpreter {
     #[must_use]
     pub fn coordinator(&self) -> &Coordinator {
         &self.coordinator
+    }
+
+    /// Whether the broker keeps assignment epochs, so that they can be observed (3.7).
+    #[must_use]
+    pub fn shows_assignment_epochs(&self) -> bool {
+        self.rules.release >= Release::V4_3
     }
 
     fn slot(&self, member: &MemberName) -> u8 {
