@@ -388,10 +388,12 @@ impl Coordinator {
         // 2.4 rows 6 and 7: the session timer, the answer.
         let member = &mut self.members[index];
         member.timed = true;
+        // Before 4.3 there are no assignment epochs that could differ.
         let carries = request.epoch == 0
             || request.full
             || member.assigned != before.assigned
-            || member.assigned.iter().any(|p| member.since[usize::from(p)] != before.since[usize::from(p)]);
+            || rules.release >= Release::V4_3
+                && member.assigned.iter().any(|p| member.since[usize::from(p)] != before.since[usize::from(p)]);
         trail.mark(if carries { Label::AnswerWithAssignment } else { Label::AnswerWithout });
         let answer = HeartbeatAnswer { epoch: member.epoch, assigned: carries.then_some(member.assigned) };
         self.forget_fetches(&before, slot);
@@ -414,7 +416,9 @@ impl Coordinator {
         let exists = known.is_some_and(|member| member.exists());
         let resident = if instance == 0 { None } else { self.static_member(instance) };
         let max_size = setting.bounds.max_size;
-        if resident.is_none() && max_size > 0 && !exists && self.slots().count() >= usize::from(max_size) {
+        // Only 4.4 lets a known instance back into a full group.
+        let known_instance = resident.is_some() && rules.release >= Release::V4_4;
+        if !known_instance && max_size > 0 && !exists && self.slots().count() >= usize::from(max_size) {
             trail.mark(Label::GroupFull);
             return Err(KafkaError::GroupMaxSizeReached);
         }

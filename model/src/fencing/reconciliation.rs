@@ -86,7 +86,7 @@ fn table(setting: &Setting, rules: &FencingRules, member: &Member, inputs: &Inpu
         }
         Phase::Stable if inputs.subscription_changed => {
             trail.mark(Label::StableStrip);
-            strip(setting, member, inputs, trail)
+            strip(setting, rules, member, inputs, trail)
         }
         Phase::Stable => *member,
         Phase::Unrevoked if setting.mutant == Mutant::AckMissed && member.mark < inputs.epoch => {
@@ -100,7 +100,7 @@ fn table(setting: &Setting, rules: &FencingRules, member: &Member, inputs: &Inpu
         Phase::Unrevoked if inputs.reports(setting, member.pending) => {
             if inputs.subscription_changed {
                 trail.mark(Label::UnrevokedStrip);
-                strip(setting, member, inputs, trail)
+                strip(setting, rules, member, inputs, trail)
             } else {
                 let newer = !member.assigned.within(inputs.target) || member.pending.meets(inputs.target);
                 trail.mark(if newer { Label::UnrevokedWaitsNewer } else { Label::UnrevokedWaits });
@@ -185,7 +185,7 @@ fn next(
 }
 
 /// STRIP of 2.5.
-fn strip(setting: &Setting, member: &Member, inputs: &Inputs, trail: &mut Trail) -> Member {
+fn strip(setting: &Setting, rules: &FencingRules, member: &Member, inputs: &Inputs, trail: &mut Trail) -> Member {
     let moved = member.assigned.minus(inputs.subscribed);
     if moved.is_empty() {
         trail.mark(Label::StripNothing);
@@ -201,7 +201,8 @@ fn strip(setting: &Setting, member: &Member, inputs: &Inputs, trail: &mut Trail)
     } else {
         trail.mark(Label::StripDrops);
     }
-    if setting.mutant != Mutant::NotStrippedPrevious {
+    // In 4.2 STRIP leaves the previous epoch alone.
+    if rules.release >= Release::V4_3 && setting.mutant != Mutant::NotStrippedPrevious {
         after.previous = after.epoch;
     }
     after.forget_released();

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fencepost_fixtures::Document;
 use fencepost_fixtures::KafkaError;
 use fencepost_fixtures::fencing::{
-    Commit, Configure, EndTransaction, Expire, FailOver, Fencing as Vocabulary, Fetch, Heartbeat, Leave, MemberState,
-    Offset, Operation, Replicate, Replication, State, Timer as TimerName, TransactionResult, TxnCommit,
+    Answer, Commit, Configure, EndTransaction, Expire, FailOver, Fencing as Vocabulary, Fetch, Heartbeat, Leave,
+    MemberState, Offset, Operation, Replicate, Replication, State, Timer as TimerName, TransactionResult, TxnCommit,
 };
 use fencepost_fixtures::names::{
     Epoch, InstanceName, MemberName, MessageName, ProducerName, TopicName, TopicPartition,
@@ -572,6 +572,11 @@ fn harm(goal: &Goal, world: &World<Fencing>, walk: &Walk<Fencing>) -> Option<Msg
     Some(if transactional { Msg::TxnCommit(commit) } else { Msg::Commit(commit) })
 }
 
+/// What a step asks and what comes of it, without the refusals that are asked beside it.
+fn outcome(step: &Step<Vocabulary>) -> (&Operation, &Option<Answer>, &Option<KafkaError>, &Option<State>) {
+    (&step.operation, &step.answer, &step.error, &step.state)
+}
+
 /// Whether a rule set meets every expectation of a behaviour.
 pub fn meets(behaviour: &Behaved, rules: FencingRules, mutant: Mutant) -> Result<bool, String> {
     let over = |operation: &Operation| matches!(operation, Operation::FailOver(FailOver { variant: Some(_) }));
@@ -684,6 +689,12 @@ impl Exported for Fencing {
         let mut rendering = Rendering::new(&right.protocol.setting, false)?;
         rendering.follow(&repeated)?;
         let behaviour = rendering.behaviour;
+        // A twin that does the same would claim a repair that is none.
+        if let Document::Fencing(Trace { body: Body::Behaviour(broken), .. }) = Self::trace(goal, world, walk)?
+            && broken.steps.iter().map(outcome).eq(behaviour.steps.iter().map(outcome))
+        {
+            return Err("the oracle does the same, so that there is nothing for a twin to show".to_owned());
+        }
         let decisive = behaviour.steps.len();
         let configuration = format!("fencing/{ORACLE}/{}", bounds_name(&goal.configuration));
         let title = if reached {
