@@ -13,9 +13,9 @@ use fencepost_fixtures::Protocol;
 use fencepost_fixtures::fencing::{Completion, Fencing, Operation, Replication, State};
 use fencepost_fixtures::names::{MessageName, TopicName};
 use fencepost_fixtures::variants::{self, CommitCheck, FencingRules, Release, UnrevokedExit};
-use fencepost_reference as reference;
-use fencepost_reference::records::Uuid;
-use fencepost_reference::{Coordinator, Mutation, Rules, Survives, Ticket};
+use fencepost_reference::coordinator as reference;
+use fencepost_reference::coordinator::records::Uuid;
+use fencepost_reference::coordinator::{Coordinator, Mutation, Rules, Survives, Ticket};
 
 use crate::target::{
     Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, PROTOCOL_VERSION, Prepared, Question, Ready, Reply,

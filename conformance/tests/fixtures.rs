@@ -11,7 +11,7 @@ use fencepost_conformance::replayer::{Replay, Verdict};
 use fencepost_conformance::report::terminal;
 use fencepost_conformance::target::Target as _;
 use fencepost_fixtures::{Document, Protocol, corpus, variants};
-use fencepost_reference::Mutation;
+use fencepost_reference::coordinator::Mutation;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {

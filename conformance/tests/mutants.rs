@@ -12,7 +12,7 @@ use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::Verdict;
 use fencepost_conformance::target::Target as _;
 use fencepost_fixtures::{Document, Protocol, corpus};
-use fencepost_reference::Mutation;
+use fencepost_reference::coordinator::Mutation;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The slips that no trace can show, each with its reason.

@@ -3,16 +3,16 @@
 
 mod group;
 
-use fencepost_reference::log::{Entry, Log};
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::records::{
+use fencepost_reference::coordinator::log::{Entry, Log};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::records::{
     ConsumerGroupCurrentMemberAssignmentValue, ConsumerGroupMemberMetadataValue, ConsumerGroupMetadataValue,
     CurrentTopicPartitions, MemberKey, OffsetCommitKey, OffsetCommitValue, Record,
 };
-use fencepost_reference::request::{
+use fencepost_reference::coordinator::request::{
     CommitPartition, HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest, TxnOutcome,
 };
-use fencepost_reference::{
+use fencepost_reference::coordinator::{
     Activity, Answer, Config, Coordinator, Epoch, ErrorCode, LoadError, Replication, Reply, Request, Rules, Survives,
     Ticket,
 };
@@ -82,7 +82,7 @@ fn a_request_without_records_waits_for_what_was_written_before_it_and_for_nothin
 fn an_error_is_answered_at_once_and_may_tell_of_what_is_then_lost() {
     let mut coordinator = held();
     let script = std::collections::BTreeMap::from([("a".into(), vec![("t".into(), 0)])]);
-    coordinator.set_target(&g(), fencepost_reference::ScriptedTarget::Assign(script));
+    coordinator.set_target(&g(), fencepost_reference::coordinator::ScriptedTarget::Assign(script));
     waits(&mut coordinator, &join("a"));
     coordinator.replicate(None);
     waits(&mut coordinator, &join("b"));
@@ -138,7 +138,7 @@ fn a_target_whose_bump_was_lost_is_noticed_again() {
     waits(&mut coordinator, &join("a"));
     coordinator.replicate(None);
     let script = std::collections::BTreeMap::from([("a".into(), vec![("t".into(), 0)])]);
-    coordinator.set_target(&g(), fencepost_reference::ScriptedTarget::Assign(script));
+    coordinator.set_target(&g(), fencepost_reference::coordinator::ScriptedTarget::Assign(script));
     waits(&mut coordinator, &beat("a", 2));
     coordinator.fail_over(Rules::kafka_4_4(), Survives::HighWatermark).expect("the log loads");
     assert_eq!(coordinator.describe(&g()).expect("the group is there").group_epoch, Epoch(2));

@@ -5,11 +5,13 @@ mod group;
 
 use std::collections::BTreeSet;
 
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::records::ClassicProtocol;
-use fencepost_reference::request::{HeartbeatRequest, JoinGroupRequest};
-use fencepost_reference::timers::{TimerEffect, TimerKind};
-use fencepost_reference::{ClassicGroup, ClassicGroupMember, Config, Epoch, ErrorCode, Rules, ScriptedTarget};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::records::ClassicProtocol;
+use fencepost_reference::coordinator::request::{HeartbeatRequest, JoinGroupRequest};
+use fencepost_reference::coordinator::timers::{TimerEffect, TimerKind};
+use fencepost_reference::coordinator::{
+    ClassicGroup, ClassicGroupMember, Config, Epoch, ErrorCode, Rules, ScriptedTarget,
+};
 use group::{Group, at, g, set, tp};
 
 // 2.9

@@ -5,15 +5,15 @@ mod group;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fencepost_reference::describe::GroupDescription;
-use fencepost_reference::log::{Entry, Log};
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::request::{
+use fencepost_reference::coordinator::describe::GroupDescription;
+use fencepost_reference::coordinator::log::{Entry, Log};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::request::{
     ClassicHeartbeatRequest, CommitPartition, EndTxnRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest,
     NamedPartition, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest, TxnOffsetCommitRequest, TxnOutcome,
 };
-use fencepost_reference::timers::TimerKind;
-use fencepost_reference::{
+use fencepost_reference::coordinator::timers::TimerKind;
+use fencepost_reference::coordinator::{
     Config, Coordinator, Epoch, ErrorCode, InstanceId, MemberId, ProducerEpoch, ProducerId, Replication, Reply,
     Request, Rules, ScriptedTarget, Survives, TopicName, TopicPartition,
 };
@@ -202,7 +202,7 @@ impl World {
         Self { coordinator, partitions: 4 }
     }
 
-    fn member(&self, member: usize) -> Option<fencepost_reference::describe::MemberDescription> {
+    fn member(&self, member: usize) -> Option<fencepost_reference::coordinator::describe::MemberDescription> {
         self.coordinator.describe(&g())?.members.remove(MEMBERS[member])
     }
 
@@ -528,7 +528,7 @@ fn is_refuted(property: impl Fn(&[Step], &[bool]) -> Result<(), TestCaseError>) 
 
 #[test]
 fn the_properties_can_fail() {
-    use fencepost_reference::Mutation;
+    use fencepost_reference::coordinator::Mutation;
     let with = |mutation| Rules::assignment_epoch_owned().with(mutation);
     for mutation in [Mutation::NothingHeldBack, Mutation::PendingRemovalFreesAssigned] {
         assert!(is_refuted(|steps, _| run(&with(mutation), false, false, steps).map(|_| ())), "S1 misses {mutation}");

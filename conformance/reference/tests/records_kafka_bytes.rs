@@ -7,7 +7,7 @@
 //! was seen with `GroupCoordinatorRecordSerde#deserialize` of the same artefact. The bytes "of Kafka 4.2.1" come from the
 //! same program on `kafka-group-coordinator:4.2.1`.
 
-use fencepost_reference::records::{
+use fencepost_reference::coordinator::records::{
     ClassicMemberMetadata, ClassicProtocol, ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue, ConsumerGroupMetadataValue, ConsumerGroupPartitionMetadataValue,
     ConsumerGroupRegularExpressionValue, ConsumerGroupTargetAssignmentMemberValue,

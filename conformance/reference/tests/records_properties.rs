@@ -1,7 +1,7 @@
 //! What holds for all records and all bytes: what is written reads back equal, and no bytes make the reader panic
 //! (docs/fencing.md 4.1). The bytes themselves are held against Kafka's in `records_kafka_bytes.rs`.
 
-use fencepost_reference::records::{
+use fencepost_reference::coordinator::records::{
     ClassicMemberMetadata, ClassicProtocol, ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue, ConsumerGroupMetadataValue, ConsumerGroupPartitionMetadataValue,
     ConsumerGroupRegularExpressionValue, ConsumerGroupTargetAssignmentMemberValue,
@@ -166,7 +166,7 @@ fn format() -> impl Strategy<Value = RecordFormat> {
     prop_oneof![Just(RecordFormat::WithAssignmentEpochs), Just(RecordFormat::WithoutAssignmentEpochs)]
 }
 
-fn decode(encoded: &EncodedRecord) -> Result<Record, fencepost_reference::records::RecordError> {
+fn decode(encoded: &EncodedRecord) -> Result<Record, fencepost_reference::coordinator::records::RecordError> {
     Record::decode(&encoded.key, encoded.value.as_deref())
 }
 

@@ -4,7 +4,7 @@
 //! what is refused here, or takes it differently, the test says so: that was seen with
 //! `GroupCoordinatorRecordSerde#deserialize` of the Maven artefact `org.apache.kafka:kafka-group-coordinator:4.4.0`.
 
-use fencepost_reference::records::{ConsumerGroupMetadataValue, Fault, Part, Record, RecordError};
+use fencepost_reference::coordinator::records::{ConsumerGroupMetadataValue, Fault, Part, Record, RecordError};
 
 const GROUP_KEY: &str = "0003 000167";
 const MEMBER_KEY: &str = "0005 000167 00016d";

@@ -4,14 +4,14 @@ mod group;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fencepost_reference::commit_check::{CommitCall, CommitMember, Protocol, commit_check};
-use fencepost_reference::describe::GroupState;
-use fencepost_reference::epoch_check::epoch_check;
-use fencepost_reference::reconciliation::{
+use fencepost_reference::coordinator::commit_check::{CommitCall, CommitMember, Protocol, commit_check};
+use fencepost_reference::coordinator::describe::GroupState;
+use fencepost_reference::coordinator::epoch_check::epoch_check;
+use fencepost_reference::coordinator::reconciliation::{
     CurrentAssignment, Inputs, MemberState, Subscription, next, reconcile, strip,
 };
-use fencepost_reference::request::HeartbeatRequest;
-use fencepost_reference::{Config, Epoch, ErrorCode, MemberId, Rules, TopicPartition, UnrevokedExit};
+use fencepost_reference::coordinator::request::HeartbeatRequest;
+use fencepost_reference::coordinator::{Config, Epoch, ErrorCode, MemberId, Rules, TopicPartition, UnrevokedExit};
 use group::{Group, T, at, set, tp};
 
 const FENCED: Result<(), ErrorCode> = Err(ErrorCode::FencedMemberEpoch);

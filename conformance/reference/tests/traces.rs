@@ -3,9 +3,9 @@
 
 mod group;
 
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::request::TxnOutcome;
-use fencepost_reference::{Config, ErrorCode, Rules};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::request::TxnOutcome;
+use fencepost_reference::coordinator::{Config, ErrorCode, Rules};
 use group::{Group, at, set};
 
 /// H1, section 7: a goes from one revocation into the next, and its epoch stays. Ends with the late commit.
@@ -27,7 +27,7 @@ fn h1(rules: Rules, transactional: bool) -> (Group, Result<(), ErrorCode>) {
         group.commit("a", 2, &[("t-1", 50)])
     };
     let exit = group.coordinator.rules().unrevoked_exit;
-    let bumped = exit == fencepost_reference::UnrevokedExit::EpochBumped;
+    let bumped = exit == fencepost_reference::coordinator::UnrevokedExit::EpochBumped;
     assert_eq!(epoch, if bumped { 3 } else { 2 });
     (group, late)
 }

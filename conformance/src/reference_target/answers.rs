@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fencepost_fixtures::fencing::{Answer, Fencing, GroupPhase, GroupState, MemberPhase, MemberState, Offset, State};
 use fencepost_fixtures::names::{Epoch, TopicPartition};
-use fencepost_reference as reference;
-use fencepost_reference::ErrorCode;
-use fencepost_reference::describe::{self, GroupDescription, MemberDescription, OffsetDescription};
-use fencepost_reference::request::{FetchedOffset, NamedPartition, Response, TopicRef};
+use fencepost_reference::coordinator as reference;
+use fencepost_reference::coordinator::ErrorCode;
+use fencepost_reference::coordinator::describe::{self, GroupDescription, MemberDescription, OffsetDescription};
+use fencepost_reference::coordinator::request::{FetchedOffset, NamedPartition, Response, TopicRef};
 
 use super::{CommitKind, System};
 use crate::target::Answered;

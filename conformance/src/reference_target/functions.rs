@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 
 use fencepost_fixtures::fencing::{Call, Fencing, Given, GivenMember, MemberPhase, Outcome};
 use fencepost_fixtures::names::{Epoch, MemberName, TopicName, TopicPartition};
-use fencepost_reference as reference;
-use fencepost_reference::commit_check::{self, CommitCall, CommitMember};
-use fencepost_reference::reconciliation::{CurrentAssignment, Inputs, MemberState, Subscription};
-use fencepost_reference::records::Uuid;
-use fencepost_reference::{ErrorCode, Rules, TxnErrors};
+use fencepost_reference::coordinator as reference;
+use fencepost_reference::coordinator::commit_check::{self, CommitCall, CommitMember};
+use fencepost_reference::coordinator::reconciliation::{CurrentAssignment, Inputs, MemberState, Subscription};
+use fencepost_reference::coordinator::records::Uuid;
+use fencepost_reference::coordinator::{ErrorCode, Rules, TxnErrors};
 
 use super::answers::phase;
 use crate::target::{Decision, Fault};

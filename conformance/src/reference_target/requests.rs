@@ -6,12 +6,12 @@ use fencepost_fixtures::fencing::{ClassicRequest, Commit, Heartbeat, Offset, Ope
 use fencepost_fixtures::names::{
     Epoch, InstanceName, MemberName, MessageName, ProducerName, TopicName, TopicPartition,
 };
-use fencepost_reference as reference;
-use fencepost_reference::request::{
+use fencepost_reference::coordinator as reference;
+use fencepost_reference::coordinator::request::{
     ClassicHeartbeatRequest, CommitPartition, EndTxnRequest, HeartbeatRequest, JoinGroupRequest, NamedPartition,
     OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest, TopicRef, TxnOffsetCommitRequest, TxnOutcome,
 };
-use fencepost_reference::{Request, ScriptedTarget};
+use fencepost_reference::coordinator::{Request, ScriptedTarget};
 
 use super::{GROUP, System};
 

@@ -7,16 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fencepost_reference::describe::{GroupDescription, MemberDescription};
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::records::{Record, Uuid};
-use fencepost_reference::request::{
+use fencepost_reference::coordinator::describe::{GroupDescription, MemberDescription};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::records::{Record, Uuid};
+use fencepost_reference::coordinator::request::{
     ClassicHeartbeatRequest, CommitPartition, EndTxnRequest, FetchedOffset, HeartbeatRequest, HeartbeatResponse,
     JoinGroupRequest, LeaveGroupRequest, NamedPartition, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest,
     TxnOffsetCommitRequest, TxnOutcome,
 };
-use fencepost_reference::timers::{Fired, TimerEffect, TimerKind};
-use fencepost_reference::{
+use fencepost_reference::coordinator::timers::{Fired, TimerEffect, TimerKind};
+use fencepost_reference::coordinator::{
     Answer, Config, Coordinator, Epoch, ErrorCode, GroupId, MemberId, Reply, Request, Response, Rules, ScriptedTarget,
     Survives, TopicPartition,
 };
@@ -349,8 +349,8 @@ impl Group {
             .entries()
             .iter()
             .filter_map(|(_, entry)| match entry {
-                fencepost_reference::log::Entry::Record { record, .. } => Some(record.clone()),
-                fencepost_reference::log::Entry::Marker { .. } => None,
+                fencepost_reference::coordinator::log::Entry::Record { record, .. } => Some(record.clone()),
+                fencepost_reference::coordinator::log::Entry::Marker { .. } => None,
             })
             .collect()
     }

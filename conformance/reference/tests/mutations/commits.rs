@@ -1,7 +1,7 @@
 //! Docs/fencing.md 3.2 and 3.3.
 
-use fencepost_reference::request::{CommitPartition, OffsetCommitRequest};
-use fencepost_reference::{ErrorCode, Mutation, Rules};
+use fencepost_reference::coordinator::request::{CommitPartition, OffsetCommitRequest};
+use fencepost_reference::coordinator::{ErrorCode, Mutation, Rules};
 
 use crate::Claim;
 use crate::group::{Group, named};

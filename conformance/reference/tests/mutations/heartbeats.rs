@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fencepost_reference::request::HeartbeatRequest;
-use fencepost_reference::{Config, ErrorCode, Mutation};
+use fencepost_reference::coordinator::request::HeartbeatRequest;
+use fencepost_reference::coordinator::{Config, ErrorCode, Mutation};
 
 use crate::Claim;
 use crate::group::{Group, at, set, tp};
@@ -89,7 +89,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
 }
 
 /// a is at 3, with 2 as its previous epoch, and has what it had.
-fn moved_on(rules: fencepost_reference::Rules) -> Group {
+fn moved_on(rules: fencepost_reference::coordinator::Rules) -> Group {
     let mut group = Group::two(rules);
     group.target(&[("a", &["t-0", "t-1"])]);
     assert_eq!(group.beat("a", 2), Ok((3, None)));
@@ -97,9 +97,11 @@ fn moved_on(rules: fencepost_reference::Rules) -> Group {
 }
 
 /// a has t-0 pending at 3 with 2 as its previous epoch: possible where the exit from UNREVOKED bumps.
-fn revoking_at_a_new_epoch(rules: &fencepost_reference::Rules) -> Group {
-    let bumped =
-        fencepost_reference::Rules { unrevoked_exit: fencepost_reference::UnrevokedExit::EpochBumped, ..rules.clone() };
+fn revoking_at_a_new_epoch(rules: &fencepost_reference::coordinator::Rules) -> Group {
+    let bumped = fencepost_reference::coordinator::Rules {
+        unrevoked_exit: fencepost_reference::coordinator::UnrevokedExit::EpochBumped,
+        ..rules.clone()
+    };
     let mut group = Group::two(bumped);
     group.target(&[("a", &["t-0"])]);
     group.beat("a", 2).expect("a is asked for t-1");

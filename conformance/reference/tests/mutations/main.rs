@@ -12,7 +12,7 @@ mod offsets;
 mod reconciling;
 mod records;
 
-use fencepost_reference::{Mutation, Rules};
+use fencepost_reference::coordinator::{Mutation, Rules};
 
 /// Whether what the spec promises is seen under these rules.
 type Claim = fn(Rules) -> bool;

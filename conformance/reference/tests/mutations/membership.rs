@@ -1,8 +1,8 @@
 //! Docs/fencing.md 2.6 to 2.9 and 2.11.
 
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::timers::{TimerEffect, TimerKind};
-use fencepost_reference::{ErrorCode, Mutation, Rules};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::timers::{TimerEffect, TimerKind};
+use fencepost_reference::coordinator::{ErrorCode, Mutation, Rules};
 
 use crate::Claim;
 use crate::group::{Group, at, tp};
@@ -110,8 +110,11 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
 
 impl Group {
     fn beat_static(&mut self, member: &str, instance: &str, epoch: i32) {
-        let request = fencepost_reference::request::HeartbeatRequest::new("g", member, epoch);
-        let request = fencepost_reference::request::HeartbeatRequest { instance_id: Some(instance.into()), ..request };
+        let request = fencepost_reference::coordinator::request::HeartbeatRequest::new("g", member, epoch);
+        let request = fencepost_reference::coordinator::request::HeartbeatRequest {
+            instance_id: Some(instance.into()),
+            ..request
+        };
         self.heartbeat(request).expect("the heartbeat is accepted");
     }
 }

@@ -1,7 +1,9 @@
 //! Docs/fencing.md 3.4, 3.6 and 4.3.
 
-use fencepost_reference::request::{CommitPartition, OffsetFetchRequest, TxnOffsetCommitRequest, TxnOutcome};
-use fencepost_reference::{
+use fencepost_reference::coordinator::request::{
+    CommitPartition, OffsetFetchRequest, TxnOffsetCommitRequest, TxnOutcome,
+};
+use fencepost_reference::coordinator::{
     Config, Coordinator, ErrorCode, Mutation, ProducerEpoch, Replication, Reply, Request, Response, Rules,
 };
 
@@ -107,5 +109,5 @@ fn held(rules: Rules) -> Coordinator {
 /// A commit by nobody, which a group without members accepts.
 fn simple_commit(offset: i64) -> Request {
     let partitions = vec![CommitPartition::new("t", 0, offset)];
-    Request::OffsetCommit(fencepost_reference::request::OffsetCommitRequest::new("g", "", -1, partitions))
+    Request::OffsetCommit(fencepost_reference::coordinator::request::OffsetCommitRequest::new("g", "", -1, partitions))
 }

@@ -1,7 +1,7 @@
 //! Docs/fencing.md 2.5.
 
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::{Epoch, ErrorCode, Mutation, Rules};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::{Epoch, ErrorCode, Mutation, Rules};
 
 use crate::Claim;
 use crate::group::{Group, at, set};
@@ -38,7 +38,8 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.state("a") == MemberState::Unrevoked && group.epoch("a") == 2
         },
         Mutation::StripKeepsPreviousEpoch => |rules| {
-            let config = fencepost_reference::Config { assignment_interval_ms: Some(1000), ..Default::default() };
+            let config =
+                fencepost_reference::coordinator::Config { assignment_interval_ms: Some(1000), ..Default::default() };
             let mut group = Group::configured(rules, config);
             group.target(&[("a", &["t-0", "u-0"])]);
             group.join("a", &["t", "u"]).expect("a joins");

@@ -1,12 +1,14 @@
 //! Docs/fencing.md 1.1, 3.7, 3.8 and 4.2.
 
-use fencepost_reference::log::{Entry, Log, Producer};
-use fencepost_reference::reconciliation::MemberState;
-use fencepost_reference::records::{
+use fencepost_reference::coordinator::log::{Entry, Log, Producer};
+use fencepost_reference::coordinator::reconciliation::MemberState;
+use fencepost_reference::coordinator::records::{
     ConsumerGroupCurrentMemberAssignmentValue, CurrentTopicPartitions, MemberKey, OffsetCommitKey, OffsetCommitValue,
     Record, RecordFormat, Uuid,
 };
-use fencepost_reference::{CommitCheck, Config, Coordinator, ErrorCode, Mutation, ProducerEpoch, ProducerId, Rules};
+use fencepost_reference::coordinator::{
+    CommitCheck, Config, Coordinator, ErrorCode, Mutation, ProducerEpoch, ProducerId, Rules,
+};
 
 use crate::Claim;
 use crate::group::{Group, T, U, at, g, tp};

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 
 use fencepost_fixtures::fencing::{Fencing, GivenMember, Outcome};
 use fencepost_fixtures::names::Epoch;
-use fencepost_reference as reference;
-use fencepost_reference::log::{Entry, Log};
-use fencepost_reference::records::{
+use fencepost_reference::coordinator as reference;
+use fencepost_reference::coordinator::log::{Entry, Log};
+use fencepost_reference::coordinator::records::{
     ConsumerGroupCurrentMemberAssignmentValue, CurrentTopicPartitions, MemberKey, Record, RecordFormat,
 };
-use fencepost_reference::{Config, Coordinator, Rules};
+use fencepost_reference::coordinator::{Config, Coordinator, Rules};
 
 use super::super::GROUP;
 use super::super::answers::phase;
