@@ -48,6 +48,9 @@ impl Catalogue for Compaction {
     fn configurations() -> Vec<Configuration<Self>> {
         let mut list = List(Vec::new());
         super::rows::findings(&mut list);
+        super::rows::questions(&mut list);
+        super::rows::designs(&mut list);
+        super::slips::slips(&mut list);
         list.0
     }
 

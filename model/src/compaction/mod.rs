@@ -58,6 +58,7 @@ pub mod recopy;
 pub mod recovery;
 pub mod round;
 pub mod rows;
+pub mod slips;
 pub mod tracker;
 pub mod truth;
 pub mod words;

@@ -268,9 +268,9 @@ pub static CLAIMS: &[Claim<Compaction>] = &[
     Claim {
         id: "L6",
         statement: "what is clean does not outlive its horizon, also where nothing is written any more",
-        assumption: "nothing is left to write, the clock has run out, and no round is worth while",
-        holds: |world, state| !quiet(world, state) || state.actors.brokers().all(|broker| !outlived(world, broker)),
-        applies: |world, state| quiet(world, state) && stamped(world, state),
+        assumption: "nothing is left to write, the clock has run out, and no round is worth while; only where it is followed",
+        holds: |world, state| !watched(world, state) || !state.actors.brokers().any(outlived),
+        applies: |world, state| watched(world, state) && stamped(world, state),
     },
 ];
 
@@ -520,8 +520,11 @@ pub fn is_quiescent(world: &World<Compaction>, state: &State) -> bool {
     state.network.iter().all(|envelope| matches!(envelope.msg, Msg::Replicate { .. })) && quiet(world, state)
 }
 
-fn outlived(world: &World<Compaction>, broker: &Broker) -> bool {
-    let _ = world;
+fn watched(world: &World<Compaction>, state: &State) -> bool {
+    world.protocol.setting.bounds.watch && quiet(world, state)
+}
+
+fn outlived(broker: &Broker) -> bool {
     broker.log.batches.iter().any(|batch| {
         batch.last() < broker.log.checkpoint
             && broker.log.checkpoint != NONE
