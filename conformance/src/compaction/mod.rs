@@ -205,7 +205,7 @@ mod tests {
             (r#""marker":"abort""#, r#""marker":"commit""#),
             (r#""marker":"abort""#, r#""emptied_marker":true"#),
             (r#"[0,"k",null]"#, r#"[0,"k","null"]"#),
-            (r#"[0,"k",null]"#, r#"[0,null,null]"#),
+            (r#"[0,"k",null]"#, r"[0,null,null]"),
             (r#"[0,"k",null]"#, r#"[1,"k",null]"#),
             (r#""bytes":["00"]"#, r#""bytes":["01"]"#),
             (r#""segments":[0]"#, r#""segments":[0,1]"#),

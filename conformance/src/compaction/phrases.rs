@@ -286,7 +286,7 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::Marker(MarkerFate::Kept) => "stays as it is".to_owned(),
         Outcome::Marker(MarkerFate::Stamped) => "stays, and gets its horizon".to_owned(),
         Outcome::Marker(MarkerFate::Emptied) => "its header stays".to_owned(),
-        Outcome::Marker(MarkerFate::Removed) => "goes".to_owned(),
+        Outcome::Marker(MarkerFate::Removed) => "goes as a whole".to_owned(),
         Outcome::Bytes(bytes) => bytes.clone(),
         Outcome::Gone(_) => "nothing".to_owned(),
         Outcome::Offset(offset) => offset.to_string(),
