@@ -8,3 +8,4 @@
 //! There is no clock, no randomness and no thread in here: ids and the time come with the calls.
 
 pub mod coordinator;
+pub mod storage;
