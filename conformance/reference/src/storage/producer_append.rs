@@ -143,9 +143,7 @@ impl ProducerEntry {
     fn check_marker_epoch(&self, protocol: TransactionProtocol, epoch: ProducerEpoch) -> Result<(), AppendError> {
         let valid = match protocol {
             TransactionProtocol::One => epoch >= self.epoch,
-            TransactionProtocol::Two => {
-                epoch > self.epoch || (epoch == self.epoch && self.transaction_start.is_none())
-            }
+            TransactionProtocol::Two => epoch > self.epoch || (epoch == self.epoch && self.transaction_start.is_none()),
         };
         if valid { Ok(()) } else { Err(self.invalid_epoch(epoch)) }
     }

@@ -126,8 +126,10 @@ impl ProducerState {
         origin: AppendOrigin,
         batch: &RecordBatch<'_>,
     ) -> Result<Option<CompletedTransaction>, AppendError> {
-        let corrupt =
-            |e: super::error::BatchError| AppendError::CorruptMessage { position: e.position, fault: e.fault.to_string() };
+        let corrupt = |e: super::error::BatchError| AppendError::CorruptMessage {
+            position: e.position,
+            fault: e.fault.to_string(),
+        };
         let records = batch.records().map_err(corrupt)?;
         let Some(record) = records.first() else {
             // The header no longer tells what the marker was, but its epoch is still that of the producer.

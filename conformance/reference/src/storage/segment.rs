@@ -103,12 +103,7 @@ impl Segment {
     }
 
     /// The segment of a log file whose indexes are empty and to be filled by [`Self::recover`].
-    pub fn rebuild(
-        fs: &dyn FileSystem,
-        directory: &Path,
-        base: Offset,
-        config: &LogConfig,
-    ) -> Result<Self, LogError> {
+    pub fn rebuild(fs: &dyn FileSystem, directory: &Path, base: Offset, config: &LogConfig) -> Result<Self, LogError> {
         let path = |kind| FileName::new(base, kind).path(directory);
         let max_bytes = config.segment_index_bytes;
         Ok(Self {
@@ -295,7 +290,10 @@ impl Segment {
         for batch in SegmentBatches::new(fs, &path, 0, whole) {
             let Ok(batch) = batch else { break };
             let view = batch.view(&path)?;
-            if view.check_crc().is_err() || view.base_offset() < least || view.last_offset() < view.base_offset() {
+            if matches!(&view, LogBatch::V2(v2) if v2.check_crc().is_err())
+                || view.base_offset() < least
+                || view.last_offset() < view.base_offset()
+            {
                 break;
             }
             if !self.can_hold(view.last_offset()) {
