@@ -20,6 +20,8 @@
 //! | segments | [`segment`], [`segment_batches`] |
 //! | 3.4 producers | [`producer_entry`], [`producer_append`], [`producer_state`], [`producer_snapshot`] |
 //! | 2.7 checkpoints | [`checkpoint`], [`leader_epoch_checkpoint`] |
+//! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_truncate`] |
+//! | 2.7 swap, 2.8 crash | [`swap`], [`recovery`] |
 //! | configuration and switches | [`log_rules`], [`log_error`] |
 //!
 //! There is no clock, no randomness and no thread in here: the time comes with the calls.
@@ -38,16 +40,22 @@ pub mod varint;
 pub mod checkpoint;
 pub mod fs;
 pub mod leader_epoch_checkpoint;
+pub mod log;
+pub mod log_append;
 pub mod log_error;
+pub mod log_read;
 pub mod log_rules;
+pub mod log_truncate;
 pub mod memory_fs;
 pub mod offset_index;
 pub mod producer_append;
 pub mod producer_entry;
 pub mod producer_snapshot;
 pub mod producer_state;
+pub mod recovery;
 pub mod segment;
 pub mod segment_batches;
 pub mod segment_files;
+pub mod swap;
 pub mod time_index;
 pub mod transaction_index;

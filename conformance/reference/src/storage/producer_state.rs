@@ -42,6 +42,14 @@ pub struct ProducerState {
     last_snapshot: Offset,
 }
 
+/// The state before an append.
+#[derive(Debug)]
+pub(super) struct UndoPoint {
+    producers: BTreeMap<ProducerId, Option<ProducerEntry>>,
+    ongoing: BTreeMap<Offset, Transaction>,
+    unreplicated: BTreeMap<Offset, Transaction>,
+}
+
 impl ProducerState {
     /// Nothing is known.
     #[must_use]
@@ -150,6 +158,27 @@ impl ProducerState {
                 timestamp: record.timestamp,
             },
         )
+    }
+
+    /// What an append of these producers may change, to take it back if one of its batches is refused.
+    pub(super) fn undo_point(&self, producers: impl Iterator<Item = ProducerId>) -> UndoPoint {
+        UndoPoint {
+            producers: producers.map(|producer| (producer, self.producers.get(&producer).cloned())).collect(),
+            ongoing: self.ongoing.clone(),
+            unreplicated: self.unreplicated.clone(),
+        }
+    }
+
+    /// Takes it back.
+    pub(super) fn undo(&mut self, point: UndoPoint) {
+        for (producer, entry) in point.producers {
+            match entry {
+                Some(entry) => self.producers.insert(producer, entry),
+                None => self.producers.remove(&producer),
+            };
+        }
+        self.ongoing = point.ongoing;
+        self.unreplicated = point.unreplicated;
     }
 
     /// Ends a transaction, after its entry (if any) is in the transaction index.
