@@ -158,8 +158,13 @@ impl Log {
     /// The segments that have an offset in `[from, to)`: the first one may begin below `from`.
     pub fn segments_between(&self, from: Offset, to: Offset) -> impl DoubleEndedIterator<Item = &Segment> {
         let first = self.segments.range(..=from).next_back().map_or(from, |(base, _)| *base);
-        let to = to.max(first);
-        self.segments.range(first..to).map(|(_, segment)| segment)
+        let range = if from < to { first..to } else { first..first };
+        self.segments.range(range).map(|(_, segment)| segment)
+    }
+
+    /// The same, without the active one (`UnifiedLog#nonActiveLogSegmentsFrom`).
+    pub fn closed_segments_from(&self, from: Offset) -> impl DoubleEndedIterator<Item = &Segment> {
+        self.segments_between(from, self.active_base())
     }
 
     /// The base of the segment after this one, else the log's end.

@@ -22,6 +22,8 @@
 //! | 2.7 checkpoints | [`checkpoint`], [`leader_epoch_checkpoint`] |
 //! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_truncate`] |
 //! | 2.7 swap, 2.8 crash | [`swap`], [`recovery`] |
+//! | 2.1, 2.2 choice of the log, F and U | [`cleaner_manager`] |
+//! | 3.5 the reader | [`reader`] |
 //! | configuration and switches | [`log_rules`], [`log_error`] |
 //!
 //! There is no clock, no randomness and no thread in here: the time comes with the calls.
@@ -38,6 +40,7 @@ pub mod varint;
 
 // The log on disk.
 pub mod checkpoint;
+pub mod cleaner_manager;
 pub mod fs;
 pub mod leader_epoch_checkpoint;
 pub mod log;
@@ -52,6 +55,7 @@ pub mod producer_append;
 pub mod producer_entry;
 pub mod producer_snapshot;
 pub mod producer_state;
+pub mod reader;
 pub mod recovery;
 pub mod segment;
 pub mod segment_batches;
