@@ -6,7 +6,9 @@
 
 use super::batch::{HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT, RecordBatch};
 use super::error::{BatchError, Fault};
+use super::legacy::LegacyBatch;
 use super::names::{Millis, Offset, ProducerEpoch, ProducerId};
+use super::record::Record;
 use super::varint::Cursor;
 
 /// The least size of an entry of the oldest format.
@@ -17,6 +19,8 @@ const LEGACY_LEAST_BYTES: usize = LOG_OVERHEAD + 14;
 pub enum LogBatch<'a> {
     /// Format 2.
     V2(RecordBatch<'a>),
+    /// Format 0 or 1: one record, or a wrapper around compressed ones.
+    Legacy(LegacyBatch<'a>),
 }
 
 /// Walks a buffer.
@@ -93,7 +97,7 @@ impl<'a> BatchReader<'a> {
         let Some(bytes) = rest.get(..size) else { return Ok(None) };
         match magic {
             2 => RecordBatch::new(bytes).map(LogBatch::V2).map(Some),
-            _ => Err(BatchError::new(MAGIC_AT, Fault::Magic(magic))),
+            _ => LegacyBatch::new(bytes).map(LogBatch::Legacy).map(Some),
         }
     }
 }
@@ -122,13 +126,14 @@ impl<'a> Iterator for BatchReader<'a> {
 
 macro_rules! of_either {
     ($($(#[$doc:meta])* $name:ident -> $type:ty;)*) => {
+        #[allow(clippy::must_use_candidate, reason = "a result must be used anyway")]
         impl<'a> LogBatch<'a> {
             $(
                 $(#[$doc])*
-                #[must_use]
                 pub fn $name(&self) -> $type {
                     match self {
                         Self::V2(batch) => batch.$name(),
+                        Self::Legacy(batch) => batch.$name(),
                     }
                 }
             )*
@@ -159,6 +164,35 @@ of_either! {
     producer_id -> ProducerId;
     /// The producer's epoch.
     producer_epoch -> ProducerEpoch;
+    /// Whether the checksum is right.
+    check_crc -> Result<(), BatchError>;
+    /// Its records, decompressed into at most [`DEFAULT_LIMIT`](super::compression::DEFAULT_LIMIT) bytes.
+    records -> Result<Vec<Record>, BatchError>;
+}
+
+impl LogBatch<'_> {
+    /// Its records, decompressed into at most `limit` bytes.
+    pub fn records_within(&self, limit: usize) -> Result<Vec<Record>, BatchError> {
+        match self {
+            Self::V2(batch) => batch.records_within(limit),
+            Self::Legacy(batch) => batch.records_within(limit),
+        }
+    }
+
+    /// Whether it is of format 0 or 1.
+    #[must_use]
+    pub const fn is_legacy(&self) -> bool {
+        matches!(self, Self::Legacy(_))
+    }
+
+    /// Whether its header says that no record is left in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::V2(batch) => batch.count() == 0,
+            Self::Legacy(_) => false,
+        }
+    }
 }
 
 const _: () = assert!(HEADER_BYTES > LEGACY_LEAST_BYTES, "a length that a format 2 batch may have passes the framing");

@@ -10,6 +10,13 @@
 //! | 1.4 control records | [`control`] |
 //! | 1.5 what can be wrong with bytes | [`error`] |
 //! | framing: the batches of a buffer | [`batch_reader`] |
+//! | formats 0 and 1 | [`legacy`] |
+//! | 0.1, 5.1, 5.3 what differs between releases, and slips | [`rules`], [`mutation`] |
+//! | 1.7, 1.8 how what is kept is written | [`rebuild`] |
+//! | 2.6 what is kept of one batch | [`filter`] |
+//! | 2.4 offset map | [`offset_map`] |
+//! | 2.6 decision tables | [`retention`] |
+//! | 3.1 transaction tracker | [`transaction_tracker`] |
 //!
 //! The log on disk, around these:
 //!
@@ -34,8 +41,16 @@ pub mod batch_reader;
 pub mod compression;
 pub mod control;
 pub mod error;
+pub mod filter;
+pub mod legacy;
+pub mod mutation;
 pub mod names;
+pub mod offset_map;
+pub mod rebuild;
 pub mod record;
+pub mod retention;
+pub mod rules;
+pub mod transaction_tracker;
 pub mod varint;
 
 // The log on disk.
