@@ -12,8 +12,8 @@ use super::checkpoint::{CheckpointFile, CheckpointKind, TopicPartition};
 use super::fs::FileSystem;
 use super::log::Log;
 use super::log_error::LogError;
-use super::log_rules::CheckpointClamp;
 use super::names::{Millis, Offset};
+use super::rules::CheckpointClamp;
 use super::segment::Segment;
 
 /// Where the next round begins, and whether the checkpoint is to be corrected for it.
@@ -271,7 +271,7 @@ impl CleanerManager {
     /// Takes F back to `offset` after a truncation. As Kafka has it only while the policy contains `compact`: records that
     /// are appended while it does not then lie below F, and are never mapped (docs/compaction.md 5.3 N8).
     pub fn truncate_checkpoint(&mut self, log: &Log, offset: Offset) -> Result<(), LogError> {
-        if self.clamp == CheckpointClamp::WhileCompacted && !log.config().compact {
+        if self.clamp == CheckpointClamp::WhileCompacting && !log.config().compact {
             return Ok(());
         }
         let fs = &**log.fs();

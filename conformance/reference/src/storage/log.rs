@@ -25,7 +25,7 @@ use super::names::{Millis, Offset};
 use super::producer_state::ProducerState;
 use super::segment::Segment;
 use super::segment_files::{FileKind, FileName, FileStage};
-use super::transaction_index::AbortedTransaction;
+use super::transaction_tracker::AbortedTxn;
 
 /// A log. See the module.
 #[derive(Debug)]
@@ -175,9 +175,9 @@ impl Log {
     }
 
     /// The aborted transactions that overlap `[from, to)`, searched from the segment that holds `from` on
-    /// (`LocalLog#collectAbortedTransactions`).
+    /// (`LocalLog#collectAbortedTxns`).
     #[must_use]
-    pub fn aborted_transactions(&self, from: Offset, to: Offset) -> Vec<AbortedTransaction> {
+    pub fn aborted_transactions(&self, from: Offset, to: Offset) -> Vec<AbortedTxn> {
         let first = self.segments.range(..=from).next_back().map_or(from, |(base, _)| *base);
         let mut aborted = Vec::new();
         for segment in self.segments.range(first..).map(|(_, segment)| segment) {

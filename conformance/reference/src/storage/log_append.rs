@@ -13,10 +13,10 @@ use super::control::Marker;
 use super::error::BatchError;
 use super::log::Log;
 use super::log_error::{AppendError, LogError};
-use super::log_rules::ClientHorizon;
 use super::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId, Sequence};
 use super::producer_append::{AppendOrigin, CompletedTransaction, TransactionProtocol};
 use super::record::Record;
+use super::rules::ClientHorizon;
 
 /// What an append did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Log {
             }
             _ => batch.bytes().to_vec(),
         };
-        if self.rules.client_horizon == ClientHorizon::Cleared && origin == AppendOrigin::Client {
+        if self.rules.cleaner.client_horizon == ClientHorizon::Cleared && origin == AppendOrigin::Client {
             batch_builder::clear_delete_horizon(&mut bytes).map_err(corrupt_message)?;
         }
         if self.config.timestamp_type == TimestampType::LogAppendTime && !batch.is_control() {
@@ -196,9 +196,7 @@ impl Log {
             if batch.last_offset() == Offset(i64::MAX) {
                 return Err(AppendError::InvalidRecord("an offset after which there is none"));
             }
-            if let LogBatch::V2(batch) = batch {
-                batch.check_crc().map_err(corrupt_message)?;
-            }
+            batch.check_crc().map_err(corrupt_message)?;
             next = batch.next_offset();
             max_timestamp = max_timestamp.max(batch.max_timestamp());
         }

@@ -10,7 +10,7 @@ use super::log_error::LogError;
 use super::names::Offset;
 use super::segment::Segment;
 use super::segment_files::FileKind;
-use super::transaction_index::AbortedTransaction;
+use super::transaction_tracker::AbortedTxn;
 
 /// How far a reader may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Fetched {
     /// Whole batches; empty at the end of what may be read.
     pub batches: Vec<u8>,
     /// The aborted transactions that overlap them, if that was asked for.
-    pub aborted: Vec<AbortedTransaction>,
+    pub aborted: Vec<AbortedTxn>,
     /// Where the reading ends for now.
     pub upper_bound: Offset,
 }

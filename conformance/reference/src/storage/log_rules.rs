@@ -4,6 +4,7 @@
 use super::batch::TimestampType;
 use super::compression::Compression;
 use super::names::Millis;
+use super::rules::Rules;
 
 /// The configuration of a topic, as far as its log knows it. The defaults are Kafka's (docs/compaction.md 8).
 #[derive(Debug, Clone, PartialEq)]
@@ -89,16 +90,6 @@ impl LogConfig {
     }
 }
 
-/// What a leader does with bit 6 of a client's batch (docs/compaction.md 5.3 N6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ClientHorizon {
-    /// Kafka: it stays, so that a client can send tombstones that have expired already.
-    #[default]
-    Kept,
-    /// The repair: it is cleared.
-    Cleared,
-}
-
 /// What a replay does with a marker that was emptied (docs/compaction.md 5.3 N5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyMarker {
@@ -109,23 +100,25 @@ pub enum EmptyMarker {
     RestoresEpoch,
 }
 
-/// Whether a truncation takes the cleaner's checkpoint back (docs/compaction.md 2.7, 5.3 N8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CheckpointClamp {
-    /// Kafka: only while the policy contains `compact`.
-    #[default]
-    WhileCompacted,
-    /// The repair: always.
-    Always,
-}
-
-/// The choices of a log. The default is Kafka 4.4.0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The choices of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRules {
-    /// N6.
-    pub client_horizon: ClientHorizon,
+    /// Those of the cleaner, with N6 and N8.
+    pub cleaner: Rules,
     /// N5.
     pub empty_marker: EmptyMarker,
-    /// N8.
-    pub checkpoint_clamp: CheckpointClamp,
+}
+
+impl LogRules {
+    /// Kafka 4.4.0.
+    #[must_use]
+    pub const fn kafka_4_4() -> Self {
+        Self { cleaner: Rules::kafka_4_4(), empty_marker: EmptyMarker::Ignored }
+    }
+
+    /// With every finding repaired.
+    #[must_use]
+    pub const fn repaired() -> Self {
+        Self { cleaner: Rules::repaired(), empty_marker: EmptyMarker::RestoresEpoch }
+    }
 }

@@ -14,7 +14,7 @@
 use super::log_error::AppendError;
 use super::names::{Millis, Offset, ProducerEpoch, ProducerId, Sequence};
 use super::producer_entry::{BatchMetadata, ProducerEntry};
-use super::transaction_index::AbortedTransaction;
+use super::transaction_tracker::AbortedTxn;
 
 /// Where a batch comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,9 +174,9 @@ impl ProducerEntry {
 impl CompletedTransaction {
     /// Its entry in the transaction index.
     #[must_use]
-    pub const fn aborted_transaction(&self, last_stable_offset: Offset) -> AbortedTransaction {
-        AbortedTransaction {
-            producer: self.producer,
+    pub const fn aborted_transaction(&self, last_stable_offset: Offset) -> AbortedTxn {
+        AbortedTxn {
+            producer_id: self.producer,
             first_offset: self.first_offset,
             last_offset: self.last_offset,
             last_stable_offset,

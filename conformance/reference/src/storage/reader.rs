@@ -15,7 +15,7 @@ use super::error::BatchError;
 use super::log_read::Isolation;
 use super::names::{Offset, ProducerId};
 use super::record::Record;
-use super::transaction_index::AbortedTransaction;
+use super::transaction_tracker::AbortedTxn;
 
 /// What a consumer hands out, and where it goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Handed {
 /// not read, or whose checksum is wrong, is an error with the position in the response.
 pub fn hand_out(
     batches: &[u8],
-    aborted: &[AbortedTransaction],
+    aborted: &[AbortedTxn],
     from: Offset,
     isolation: Isolation,
 ) -> Result<Handed, BatchError> {
@@ -42,11 +42,8 @@ pub fn hand_out(
         let at = start;
         start += batch.size();
         let within = |error: BatchError| error.within(at);
-        check(&batch).map_err(within)?;
-        let records = match &batch {
-            LogBatch::V2(batch) => batch.records(),
-        }
-        .map_err(within)?;
+        batch.check_crc().map_err(within)?;
+        let records = batch.records().map_err(within)?;
         let hidden = isolation == Isolation::Committed && transactions.hides(&batch, &records).map_err(within)?;
         if !hidden && !batch.is_control() {
             handed.records.extend(records.into_iter().filter(|record| record.offset >= from));
@@ -56,21 +53,15 @@ pub fn hand_out(
     Ok(handed)
 }
 
-fn check(batch: &LogBatch<'_>) -> Result<(), BatchError> {
-    match batch {
-        LogBatch::V2(batch) => batch.check_crc(),
-    }
-}
-
 /// The producers whose current transaction is aborted.
 struct AbortedProducers {
     /// Those to come, the one that begins last first.
-    ahead: Vec<AbortedTransaction>,
+    ahead: Vec<AbortedTxn>,
     current: BTreeSet<ProducerId>,
 }
 
 impl AbortedProducers {
-    fn new(aborted: &[AbortedTransaction]) -> Self {
+    fn new(aborted: &[AbortedTxn]) -> Self {
         let mut ahead = aborted.to_vec();
         ahead.sort_by_key(|transaction| std::cmp::Reverse(transaction.first_offset));
         Self { ahead, current: BTreeSet::new() }
@@ -79,7 +70,7 @@ impl AbortedProducers {
     /// Whether a batch is of an aborted transaction. Markers are seen here.
     fn hides(&mut self, batch: &LogBatch<'_>, records: &[Record]) -> Result<bool, BatchError> {
         while let Some(next) = self.ahead.pop_if(|next| next.first_offset <= batch.last_offset()) {
-            self.current.insert(next.producer);
+            self.current.insert(next.producer_id);
         }
         if batch.is_control() {
             // An emptied marker no longer tells what it was.

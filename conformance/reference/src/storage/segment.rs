@@ -290,10 +290,7 @@ impl Segment {
         for batch in SegmentBatches::new(fs, &path, 0, whole) {
             let Ok(batch) = batch else { break };
             let view = batch.view(&path)?;
-            if matches!(&view, LogBatch::V2(v2) if v2.check_crc().is_err())
-                || view.base_offset() < least
-                || view.last_offset() < view.base_offset()
-            {
+            if view.check_crc().is_err() || view.base_offset() < least || view.last_offset() < view.base_offset() {
                 break;
             }
             if !self.can_hold(view.last_offset()) {

@@ -9,30 +9,17 @@ use std::path::{Path, PathBuf};
 use super::fs::{self, FileSystem, FsError};
 use super::log_error::LogError;
 use super::names::{Offset, ProducerId};
+use super::transaction_tracker::{AbortedTxn, collect_aborted};
 
 /// The bytes of an entry.
 pub const ENTRY_BYTES: usize = 34;
 
-/// An aborted transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AbortedTransaction {
-    /// Whose it was.
-    pub producer: ProducerId,
-    /// The first offset of its data.
-    pub first_offset: Offset,
-    /// The offset of its marker.
-    pub last_offset: Offset,
-    /// The last stable offset after the marker: no transaction that began below it was open then, so that a search
-    /// for the transactions below it may end here.
-    pub last_stable_offset: Offset,
-}
-
-impl AbortedTransaction {
+impl AbortedTxn {
     /// Kafka's bytes.
     #[must_use]
     pub fn to_bytes(self) -> [u8; ENTRY_BYTES] {
         let mut bytes = [0; ENTRY_BYTES];
-        let fields = [self.producer.0, self.first_offset.0, self.last_offset.0, self.last_stable_offset.0];
+        let fields = [self.producer_id.0, self.first_offset.0, self.last_offset.0, self.last_stable_offset.0];
         let (_, body) = bytes.split_at_mut(2);
         for (field, place) in fields.into_iter().zip(body.as_chunks_mut::<8>().0) {
             *place = field.to_be_bytes();
@@ -46,7 +33,7 @@ impl AbortedTransaction {
         let (version, body) = bytes.split_first_chunk::<2>()?;
         let (&[producer, first, last, stable], _) = body.as_chunks::<8>().0.split_first_chunk::<4>()?;
         (*version == [0, 0]).then_some(Self {
-            producer: ProducerId(i64::from_be_bytes(producer)),
+            producer_id: ProducerId(i64::from_be_bytes(producer)),
             first_offset: Offset(i64::from_be_bytes(first)),
             last_offset: Offset(i64::from_be_bytes(last)),
             last_stable_offset: Offset(i64::from_be_bytes(stable)),
@@ -58,7 +45,7 @@ impl AbortedTransaction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbortedSearch {
     /// The transactions that overlap the range.
-    pub transactions: Vec<AbortedTransaction>,
+    pub transactions: Vec<AbortedTxn>,
     /// Whether no later segment can have another one.
     pub is_complete: bool,
 }
@@ -67,7 +54,7 @@ pub struct AbortedSearch {
 #[derive(Debug, Clone)]
 pub struct TransactionIndex {
     path: PathBuf,
-    entries: Vec<AbortedTransaction>,
+    entries: Vec<AbortedTxn>,
 }
 
 impl TransactionIndex {
@@ -87,7 +74,7 @@ impl TransactionIndex {
         }
         for (nth, entry) in entries.iter().enumerate() {
             let at = (nth * ENTRY_BYTES) as u64;
-            let Some(entry) = AbortedTransaction::from_bytes(entry) else {
+            let Some(entry) = AbortedTxn::from_bytes(entry) else {
                 return Err(LogError::corrupt(path, at, "an entry of a version other than 0"));
             };
             if entry.last_offset < base || entry.first_offset > entry.last_offset {
@@ -103,12 +90,12 @@ impl TransactionIndex {
 
     /// The entries, in the order of their markers.
     #[must_use]
-    pub fn entries(&self) -> &[AbortedTransaction] {
+    pub fn entries(&self) -> &[AbortedTxn] {
         &self.entries
     }
 
     /// Adds an entry, if its marker comes after that of the last one.
-    pub fn append(&mut self, fs: &dyn FileSystem, entry: AbortedTransaction) -> Result<(), LogError> {
+    pub fn append(&mut self, fs: &dyn FileSystem, entry: AbortedTxn) -> Result<(), LogError> {
         if self.entries.last().is_some_and(|last| entry.last_offset <= last.last_offset) {
             let position = (self.entries.len() * ENTRY_BYTES) as u64;
             return Err(LogError::corrupt(&self.path, position, "an entry that does not rise"));
@@ -126,15 +113,8 @@ impl TransactionIndex {
     #[must_use]
     pub fn collect(&self, from: Offset, upper_bound: Offset) -> AbortedSearch {
         let mut transactions = Vec::new();
-        for entry in &self.entries {
-            if entry.last_offset >= from && entry.first_offset < upper_bound {
-                transactions.push(*entry);
-            }
-            if entry.last_stable_offset >= upper_bound {
-                return AbortedSearch { transactions, is_complete: true };
-            }
-        }
-        AbortedSearch { transactions, is_complete: false }
+        let is_complete = collect_aborted(&self.entries, from, upper_bound, &mut transactions);
+        AbortedSearch { transactions, is_complete }
     }
 
     /// Drops the entries whose marker is at `offset` or above.
