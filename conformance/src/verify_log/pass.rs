@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fencepost_reference::storage::batch::RecordBatch;
 use fencepost_reference::storage::batch_reader::{BatchReader, LogBatch};
-use fencepost_reference::storage::control::{ControlType, Marker};
+use fencepost_reference::storage::control::Marker;
 use fencepost_reference::storage::record::Record;
 
 use super::directory::{Directory, Segment};
@@ -185,13 +185,13 @@ impl Pass<'_> {
             Some(Ok(marker)) => marker,
             Some(Err(error)) => return self.found(&segment.log, at, (Rule::Batch, offset, error.to_string())),
         };
-        match marker.map(|marker| marker.kind) {
-            Some(ControlType::Commit) => {
+        match marker.map(|marker| marker.commit) {
+            Some(true) => {
                 for (key, offset) in self.transactions.commit(producer) {
                     self.key(segment, &key, offset, at);
                 }
             }
-            Some(ControlType::Abort) => {
+            Some(false) => {
                 let is_listed = segment.aborted.iter().any(|entry| {
                     entry.producer.0 == producer && entry.last_offset.0 == offset
                 });
@@ -199,7 +199,8 @@ impl Pass<'_> {
                     self.found(&segment.log, at, broken);
                 }
             }
-            _ => {}
+            // Another control batch; it stays for ever.
+            None => {}
         }
     }
 
