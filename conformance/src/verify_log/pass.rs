@@ -144,7 +144,9 @@ impl Pass<'_> {
         self.counts.batches += 1;
         if first < self.next || limit.is_some_and(|limit| last >= limit) {
             let text = match limit {
-                Some(limit) if last >= limit => format!("offsets {first} to {last}, and the next segment begins at {limit}"),
+                Some(limit) if last >= limit => {
+                    format!("offsets {first} to {last}, and the next segment begins at {limit}")
+                }
                 _ => format!("offsets {first} to {last}, and the least that may come is {}", self.next),
             };
             self.found(&segment.log, at, (Rule::Offsets, first, text));
@@ -192,9 +194,8 @@ impl Pass<'_> {
                 }
             }
             Some(false) => {
-                let is_listed = segment.aborted.iter().any(|entry| {
-                    entry.producer.0 == producer && entry.last_offset.0 == offset
-                });
+                let is_listed =
+                    segment.aborted.iter().any(|entry| entry.producer.0 == producer && entry.last_offset.0 == offset);
                 if let Some(broken) = self.transactions.abort(producer, offset, is_listed) {
                     self.found(&segment.log, at, broken);
                 }

@@ -48,12 +48,7 @@ impl Transactions {
             broken = Some((Rule::S8, open.first, text));
             self.open.remove(&producer);
         }
-        let open = self.open.entry(producer).or_insert(Open {
-            first,
-            epoch,
-            has_records: false,
-            keys: Vec::new(),
-        });
+        let open = self.open.entry(producer).or_insert(Open { first, epoch, has_records: false, keys: Vec::new() });
         open.has_records |= records > 0;
         open.keys.extend(keys);
         self.last_data.insert(producer, last);
