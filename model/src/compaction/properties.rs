@@ -216,14 +216,14 @@ pub static CLAIMS: &[Claim<Compaction>] = &[
     Claim {
         id: "S17",
         statement: "who copies the log up to the high watermark learns an end that is not below it",
-        assumption: "asked of the leader",
+        assumption: "asked of the leader; the log was not cut",
         holds: |_, state| state.actors.leaders().all(end_is_known),
         applies: cleaned,
     },
     Claim {
         id: "S18",
-        statement: "a round with nothing to map, before any horizon, changes nothing but the stamps of markers",
-        assumption: "only where it is tried out",
+        statement: "a round with nothing to map, before any horizon, changes nothing",
+        assumption: "but for stamps, which can come one round later; only where it is tried out",
         holds: |world, state| {
             let setting = &world.protocol.setting;
             !setting.bounds.idempotence || state.actors.brokers().all(|broker| idle_round_is_idle(setting, broker))
@@ -401,7 +401,7 @@ fn replays(world: &World<Compaction>, broker: &Broker, sequence: bool) -> bool {
 
 fn end_is_known(broker: &Broker) -> bool {
     let log = &broker.log;
-    log.high <= log.start || log.batches.last().is_some_and(|batch| batch.next() >= log.high)
+    broker.world.cuts > 0 || log.high <= log.start || log.batches.last().is_some_and(|batch| batch.next() >= log.high)
 }
 
 /// S18: what a round would do that has nothing to map, and for which no horizon has passed.
@@ -434,7 +434,7 @@ fn idle_round_is_idle(setting: &Setting, broker: &Broker) -> bool {
         };
         let output = pass.clean(&mut tracker, &mut Trail::default());
         let same = |old: &&Batch, new: &&Batch| {
-            let stamped = old.is_control() && old.horizon == 0;
+            let stamped = old.horizon == 0 && (old.is_control() || old.has_tombstone());
             old.image()[..3] == new.image()[..3]
                 && old.image()[4] == new.image()[4]
                 && (stamped || old.horizon == new.horizon)

@@ -72,14 +72,14 @@ pub(super) fn findings(list: &mut List) {
         &[KAFKA, "repaired-n5", ORACLE],
         "emptied-marker",
         "N5: the marker stands for its producer, and is emptied",
-        Bounds { plain: false, offsets: 4, clock: 3, ..Bounds::TRANSACTION },
+        Bounds { map_least: 1, map_most: 1, deletable: 0, retention: 1, clock: 2, rolls: 1, ..Bounds::TRANSACTION },
     );
     rows.add(
         Smoke,
         &[KAFKA, "repaired-n6", ORACLE],
         "client-horizon",
         "N6: a client writes a horizon that has passed",
-        Bounds { client_horizons: true, reader: READER, offsets: 3, clock: 3, ..Bounds::BASE },
+        Bounds { client_horizons: true, reader: READER, offsets: 2, clock: 3, ..Bounds::BASE },
     );
     let cut = Bounds { keys: 2, offsets: 3, clock: 3, truncations: 1, policies: 2, ..Bounds::BASE };
     rows.add(
@@ -103,7 +103,7 @@ pub(super) fn findings(list: &mut List) {
         "N8: an unclean start loses the end of the log, which then grows past the checkpoint",
         Bounds { truncations: 0, policies: 0, losses: 1, ..cut },
     );
-    let away = Bounds { replicas: 2, elects: true, offsets: 3, clock: 3, ..Bounds::BASE };
+    let away = Bounds { replicas: 2, elects: true, keys: 2, offsets: 3, retention: 1, clock: 2, ..Bounds::BASE };
     rows.add(
         Smoke,
         &[KAFKA, "repaired-replicas", ORACLE],
@@ -112,11 +112,11 @@ pub(super) fn findings(list: &mut List) {
         away,
     );
     rows.add(
-        Smoke,
+        Full,
         &[KAFKA, "repaired-replicas", ORACLE],
         "away-follower-transactions",
         "6.2: a follower misses a marker, and becomes leader",
-        Bounds { plain: false, deletable: 0, producers: 1, offsets: 5, rolls: 1, expiry: Some(1), ..away },
+        Bounds { keys: 1, deletable: 0, producers: 1, offsets: 5, rolls: 1, map_least: 1, map_most: 1, ..away },
     );
 }
 
@@ -152,7 +152,37 @@ pub(super) fn questions(list: &mut List) {
             Bounds { crashes: true, replays: true, capacity: 3, ..steps },
         );
     }
-    let lagging = Bounds { keys: 2, lagging: true, offsets: 4, clock: 3, ..Bounds::BASE };
+    for (protocol, abort, crash) in [
+        (1, "abort-inside-merged-protocol-1", "crash-inside-merged-protocol-1"),
+        (2, "abort-inside-merged-protocol-2", "crash-inside-merged-protocol-2"),
+    ] {
+        let alone = Bounds {
+            protocol,
+            plain: false,
+            deletable: 0,
+            clock: 1,
+            offsets: 6,
+            rolls: 3,
+            capacity: 4,
+            grain: Grain::Steps,
+            ..Bounds::TRANSACTION
+        };
+        rows.add(
+            Full,
+            &[KAFKA, "repaired-n2", ORACLE],
+            abort,
+            "the map never fills; after an abort the first dirty offset lies inside a merged segment",
+            Bounds { aborts: true, ..alone },
+        );
+        rows.add(
+            Full,
+            &[KAFKA, "repaired-n2", ORACLE],
+            crash,
+            "the same after a crash",
+            Bounds { crashes: true, ..alone },
+        );
+    }
+    let lagging = Bounds { unkeyed: true, keys: 2, lagging: true, offsets: 3, clock: 1, ..Bounds::BASE };
     rows.add(
         Smoke,
         &[KAFKA, "kafka-4.1", "kafka-3.9"],
@@ -225,7 +255,7 @@ pub(super) fn designs(list: &mut List) {
         "KAFKA-8522: each round merges all that is clean into one segment",
         merged,
     );
-    let late = Bounds { keys: 2, offsets: 4, rolls: 3, clock: 4, reader: READER, ..Bounds::BASE };
+    let late = Bounds { keys: 2, offsets: 4, rolls: 3, clock: 2, retention: 1, ..Bounds::BASE };
     rows.add(
         Smoke,
         &[MTIME, KAFKA, "tombstones-only", ORACLE],
@@ -233,57 +263,65 @@ pub(super) fn designs(list: &mut List) {
         "KAFKA-4545: a tombstone is old before it is cleaned for the first time",
         late,
     );
-    let markers = Bounds { offsets: 5, rolls: 4, clock: 4, watch: true, plain: false, keys: 2, ..Bounds::TRANSACTION };
     rows.add(
-        Smoke,
-        &[MTIME, KAFKA, "tombstones-only", "checkpoint-pair", "checkpoint-list", "record-header", ORACLE],
-        "markers",
-        "the same of markers: their time begins when the transaction's data are gone",
-        Bounds { deletable: 0, retention: 1, ..markers },
+        Full,
+        &[MTIME, KAFKA, "tombstones-only", ORACLE],
+        "late-first-round-reader",
+        "KAFKA-4545: the same, with a consumer",
+        Bounds { reader: READER, ..late },
     );
+    let markers =
+        Bounds { offsets: 5, rolls: 4, clock: 2, retention: 1, watch: true, deletable: 0, ..Bounds::TRANSACTION };
+    let without = [MTIME, "tombstones-only", "checkpoint-pair", "checkpoint-list", "record-header", KAFKA, ORACLE];
+    rows.add(
+        Full,
+        &without,
+        "markers",
+        "KAFKA-4545 of markers: their time begins when the transaction's data are gone",
+        markers,
+    );
+    rows.add(
+        Full,
+        &without,
+        "markers-merged",
+        "KAFKA-8522 of markers: each round merges all that is clean into one segment",
+        Bounds { capacity: 5, ..markers },
+    );
+    // A map of one makes as many rounds of one segment as it has records.
+    let strip = Bounds { keys: 2, offsets: 4, rolls: 1, clock: 3, ..Bounds::PARTIAL };
     rows.add(
         Smoke,
         &["checkpoint-pair", "checkpoint-list", "record-header", KAFKA, ORACLE],
         "frequent-rounds",
         "rounds more frequent than the retention",
-        Bounds { retention: 2, offsets: 5, rolls: 5, clock: 5, ..recur },
+        Bounds { watch: true, ..strip },
     );
-    let checkpoint = Bounds { keys: 2, offsets: 4, rolls: 4, clock: 4, retention: 1, ..Bounds::BASE };
     rows.add(
         Smoke,
         &["checkpoint-list", "record-header", KAFKA, ORACLE],
         "rare-rounds",
-        "tombstones alone, with a consumer",
-        Bounds { reader: READER, offsets: 3, rolls: 3, ..checkpoint },
+        "tombstones alone, with a consumer; the map never fills",
+        Bounds { keys: 2, offsets: 3, rolls: 3, clock: 3, retention: 1, reader: READER, ..Bounds::BASE },
     );
     rows.add(
         Smoke,
         &["checkpoint-list", "record-header", KAFKA, ORACLE],
         "lost-checkpoint",
         "the checkpoint file is lost",
-        Bounds { forgets: 1, watch: true, ..checkpoint },
+        Bounds { forgets: 1, watch: true, retention: 1, clock: 2, ..strip },
     );
     rows.add(
-        Smoke,
-        &["checkpoint-list", "record-header", KAFKA],
-        "lost-replica",
-        "another replica takes the partition over",
-        Bounds {
-            replicas: 2,
-            elects: true,
-            watch: true,
-            follower_cleans: true,
-            offsets: 3,
-            rolls: 3,
-            clock: 3,
-            ..checkpoint
-        },
+        Full,
+        &["checkpoint-list", "record-header", KAFKA, ORACLE],
+        "another-replica",
+        "another replica, which has copied the log, cleans it",
+        Bounds { replicas: 2, follower_cleans: true, watch: true, offsets: 3, retention: 1, clock: 2, ..strip },
     );
     rows.add(
         Smoke,
         &["record-header", "checkpoint-list", KAFKA, ORACLE],
         "altered-retention",
         "delete.retention.ms is lowered after a tombstone was stamped",
-        Bounds { retention: 2, altered: Some(0), offsets: 3, ..checkpoint },
+        Bounds { altered: Some(0), ..strip },
     );
 }
