@@ -36,6 +36,15 @@ pub fn first_dirty(checkpoint: Option<Offset>, log_start: Offset, log_end: Offse
     }
 }
 
+/// U: the base of the segment that holds `uncleanable`, the first offset that may not be cleaned; the segment that holds
+/// F, if that is above it. `bases` are those of all segments, ascending; the last one is active.
+#[must_use]
+pub fn round_bound(first_dirty: Offset, uncleanable: Offset, bases: &[Offset]) -> Offset {
+    let uncleanable = uncleanable.max(first_dirty);
+    let holder = bases.iter().rev().find(|base| **base <= uncleanable);
+    holder.or(bases.first()).copied().unwrap_or(first_dirty)
+}
+
 /// A log as a candidate for a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogToClean {
@@ -85,9 +94,8 @@ pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Resul
             }
         }
     }
-    let uncleanable = uncleanable.max(first.offset);
-    // The segment that holds the last stable offset is excluded as a whole.
-    let upper_bound = log.closed_segments_from(uncleanable).next().map_or(log.active_base(), Segment::base);
+    let bases: Vec<_> = log.segments().map(Segment::base).collect();
+    let upper_bound = round_bound(first.offset, uncleanable, &bases);
     let bytes = |from: Offset, to: Offset| log.segments_between(from, to).map(Segment::size).sum();
     Ok(LogToClean {
         partition: log.partition().clone(),

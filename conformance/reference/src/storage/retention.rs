@@ -38,6 +38,8 @@ pub struct Pass<'a> {
     pub now: Millis,
     /// `delete.retention.ms`, read once a source segment.
     pub delete_retention: Millis,
+    /// F: what lies below was clean before the round.
+    pub first_dirty: Offset,
     /// The highest offset that the offset map covers.
     pub mapped: Offset,
     /// The bound of the round.
@@ -229,6 +231,7 @@ fn has_stamping_tombstone(batch: &LogBatch<'_>, retained: &[Record], pass: &Pass
     let in_place = match pass.rules.stamping {
         Stamping::WhereverRetained => true,
         Stamping::OnlyIfMapped => batch.last_offset() <= pass.mapped,
+        Stamping::OnlyIfClean => batch.last_offset() < pass.first_dirty,
     };
     in_place && retained.iter().any(|record| record.value.is_none())
 }

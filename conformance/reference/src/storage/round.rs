@@ -265,6 +265,7 @@ impl<S: RoundStorage> Recopy<'_, S> {
             rules,
             now: input.now,
             delete_retention: self.storage.delete_retention(),
+            first_dirty: input.first_dirty,
             mapped: self.mapped,
             upper_bound: input.upper_bound,
             high_watermark: self.storage.high_watermark(),

@@ -22,6 +22,9 @@ pub enum Stamping {
     WhereverRetained,
     /// Those of batches that the round has mapped to their end: the repair.
     OnlyIfMapped,
+    /// Those of batches that were clean before the round: the repair of N3, which counts from the start of the round while
+    /// the values that a tombstone deletes can still be read; it is one of N1 as well.
+    OnlyIfClean,
 }
 
 /// Which batch is kept, emptied if need be, so that the end of the log can be learnt from its data (KAFKA-17076).
@@ -126,11 +129,11 @@ impl Rules {
         Self { last_of_round: LastOfRound::HighWatermark, legacy: LegacyBatches::Convert, ..Self::kafka_4_0() }
     }
 
-    /// The baseline with the repairs of N1, N2, N6 and N8.
+    /// The baseline with the repairs of N1, N2, N3, N6 and N8.
     #[must_use]
     pub const fn repaired() -> Self {
         Self {
-            stamping: Stamping::OnlyIfMapped,
+            stamping: Stamping::OnlyIfClean,
             index_filter: IndexFilter::FirstDirty,
             client_horizon: ClientHorizon::Cleared,
             checkpoint_clamp: CheckpointClamp::Always,

@@ -95,6 +95,7 @@ impl Setting {
             rules: self.rules,
             now: Millis(self.now),
             delete_retention: Millis(self.delete_retention),
+            first_dirty: Offset(1000),
             mapped: Offset(1000),
             upper_bound: Offset(2000),
             high_watermark: if self.keep_last { batch.next_offset() } else { Offset(2000) },
