@@ -88,12 +88,12 @@ fn a_round_can_be_stopped_at_each_of_its_checks_and_the_next_one_does_it_all() {
     done.clean_at(5000);
     let checks = done.checks.clone();
     assert!(checks.len() > 8, "{checks:?}");
-    for at in 0..checks.len() {
+    for (at, stopped) in checks.iter().enumerate() {
         let mut log = three_segments();
         log.abort_at = Some(at);
         assert_eq!(log.clean(), Err(RoundError::Storage(Aborted)));
         assert_eq!(log.first_dirty, whole.first_dirty);
-        if !matches!(checks[at], Progress::RecopyChunk(..)) {
+        if !matches!(stopped, Progress::RecopyChunk(..)) {
             assert_eq!(log.dump(), whole.dump());
         }
         log.abort_at = None;
