@@ -4,5 +4,6 @@ mod findings;
 mod log;
 mod map;
 mod markers;
+mod mutations;
 mod recopy;
 mod transactions;
