@@ -75,7 +75,9 @@ fn written() -> impl Strategy<Value = Written> {
         let mut builder = BatchBuilder::new(header).delete_horizon(horizon).last_offset(last).records(records.clone());
         if header.timestamp_type == TimestampType::LogAppendTime {
             builder = builder.max_timestamp(Millis(77));
-            records.iter_mut().for_each(|record| record.timestamp = Millis(77));
+            for record in &mut records {
+                record.timestamp = Millis(77);
+            }
         }
         let bytes = builder.build().expect("ascending offsets");
         Written { header, horizon, records, last, bytes }
