@@ -79,6 +79,8 @@ pub fn decompress(codec: Compression, packed: &[u8], limit: usize) -> Result<Vec
         Compression::None => Ok(packed.to_vec()),
         Compression::Gzip => read_all(codec, MultiGzDecoder::new(packed), limit),
         Compression::Snappy => snappy_decompress(packed, limit),
+        // The library reads older frames too, which Kafka refuses.
+        Compression::Lz4 if !packed.starts_with(&LZ4_MAGIC) => Err(codec.error("not a frame of LZ4")),
         Compression::Lz4 => read_all(codec, FrameDecoder::new(packed), limit),
         Compression::Zstd => {
             let decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(|error| codec.error(error))?;
@@ -120,6 +122,9 @@ fn lz4_compress(plain: &[u8]) -> io::Result<Vec<u8>> {
     encoder.write_all(plain)?;
     encoder.finish().map_err(io::Error::other)
 }
+
+/// What a frame of LZ4 begins with.
+const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// What a stream of Java's `SnappyOutputStream` begins with: magic, version 1, readable by version 1.
 const SNAPPY_HEADER: [u8; 16] = *b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01";
