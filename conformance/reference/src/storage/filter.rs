@@ -3,9 +3,20 @@
 
 use super::batch_reader::LogBatch;
 use super::error::BatchError;
+use super::names::Offset;
 use super::offset_map::OffsetMap;
 use super::rebuild;
 use super::retention::{BatchVerdict, Output, Pass, judge_batch, judge_output, judge_record};
+
+/// How a batch was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// As what.
+    pub output: Output,
+    /// The largest offset that it stands for in an index: the last of a batch that is copied or emptied, the last
+    /// retained one of a batch that is built anew; none if nothing was written.
+    pub largest_offset: Option<Offset>,
+}
 
 /// Appends what the pass keeps of a batch, and tells how it was written. `can_discard` is the tracker's answer; `limit`
 /// bounds the decompressed records.
@@ -16,7 +27,7 @@ pub fn filter_batch(
     pass: &Pass<'_>,
     limit: usize,
     out: &mut Vec<u8>,
-) -> Result<Output, BatchError> {
+) -> Result<Kept, BatchError> {
     let verdict = judge_batch(batch, can_discard, pass);
     let records = batch.records_within(limit)?;
     let count = records.len();
@@ -28,8 +39,12 @@ pub fn filter_batch(
             BatchVerdict::JudgeRecords => judge_record(batch, record, map, pass),
         })
         .collect();
-    let all_retained = retained.len() == count;
-    let output = judge_output(batch, verdict, &retained, all_retained, pass);
+    let output = judge_output(batch, verdict, &retained, retained.len() == count, pass);
+    let largest_offset = match output {
+        Output::Nothing => None,
+        Output::Header | Output::Verbatim => Some(batch.last_offset()),
+        Output::Rebuild { .. } => retained.iter().map(|record| record.offset).max(),
+    };
     rebuild::write(batch, output, retained, pass.rules, out)?;
-    Ok(output)
+    Ok(Kept { output, largest_offset })
 }

@@ -14,7 +14,9 @@
 //! | 0.1, 5.1, 5.3 what differs between releases, and slips | [`rules`], [`mutation`] |
 //! | 1.7, 1.8 how what is kept is written | [`rebuild`] |
 //! | 2.6 what is kept of one batch | [`filter`] |
-//! | 2.4 offset map | [`offset_map`] |
+//! | 2.3 to 2.7 a round | [`round`] and its `chunks` |
+//! | 2.4 offset map | [`offset_map`], `mapping` |
+//! | 2.5 groups of segments | [`grouping`] |
 //! | 2.6 decision tables | [`retention`] |
 //! | 3.1 transaction tracker | [`transaction_tracker`] |
 //!
@@ -38,17 +40,21 @@
 pub mod batch;
 pub mod batch_builder;
 pub mod batch_reader;
+mod chunks;
 pub mod compression;
 pub mod control;
 pub mod error;
 pub mod filter;
+pub mod grouping;
 pub mod legacy;
+mod mapping;
 pub mod mutation;
 pub mod names;
 pub mod offset_map;
 pub mod rebuild;
 pub mod record;
 pub mod retention;
+pub mod round;
 pub mod rules;
 pub mod transaction_tracker;
 pub mod varint;

@@ -1,6 +1,6 @@
 //! Single slips of the cleaner, each the undoing of one guard or one fix: what a test suite for a cleaner has to catch.
 //!
-//! A mutation is used at exactly one place in the code. Where a fix is also a rule of some release
+//! A mutation is used at one place in the code. Where a fix is also a rule of some release
 //! (KIP-534, KAFKA-17076, KAFKA-20452), the older value of that rule in [`Rules`](super::rules::Rules) is the slip.
 
 macro_rules! mutations {
@@ -60,8 +60,6 @@ mutations! {
     ChunkFilteredTwice = "chunk-filtered-twice",
     /// KAFKA-7385: headers of empty batches do not count in a chunk's largest offset.
     EmptyHeadersNotCounted = "empty-headers-not-counted",
-    /// 2.3: the clock is read again for each source segment.
-    ClockReadPerSegment = "clock-read-per-segment",
     // 2.6 Table A
     /// 2.6 A1: records of an aborted transaction stay until they are superseded.
     AbortedRecordsKept = "aborted-records-kept",
