@@ -12,6 +12,7 @@ use super::checkpoint::{CheckpointFile, CheckpointKind, TopicPartition};
 use super::fs::FileSystem;
 use super::log::Log;
 use super::log_error::LogError;
+use super::mutation::Mutation;
 use super::names::{Millis, Offset};
 use super::rules::CheckpointClamp;
 use super::segment::Segment;
@@ -83,8 +84,18 @@ impl LogToClean {
 /// F and U of a log, and what there is between them.
 pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Result<LogToClean, LogError> {
     let fs = &**log.fs();
-    let first = first_dirty(checkpoint, log.log_start(), log.end_offset());
-    let mut uncleanable = log.last_stable_offset().min(log.active_base());
+    let slips = |mutation| log.rules().cleaner.slips(mutation);
+    let first = if slips(Mutation::CheckpointNotReset) {
+        FirstDirty { offset: checkpoint.unwrap_or(log.log_start()), correct_checkpoint: false }
+    } else {
+        first_dirty(checkpoint, log.log_start(), log.end_offset())
+    };
+    let stable = if slips(Mutation::CleansAboveHighWatermark) {
+        log.producers().first_unstable_offset().unwrap_or(log.end_offset())
+    } else {
+        log.last_stable_offset()
+    };
+    let mut uncleanable = stable.min(log.active_base());
     let min_lag = log.config().min_compaction_lag_ms.0.max(0);
     if min_lag > 0 {
         for segment in log.closed_segments_from(first.offset) {
@@ -95,7 +106,8 @@ pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Resul
         }
     }
     let bases: Vec<_> = log.segments().map(Segment::base).collect();
-    let upper_bound = round_bound(first.offset, uncleanable, &bases);
+    let lowest = if slips(Mutation::BoundBelowFirstDirty) { uncleanable } else { first.offset };
+    let upper_bound = round_bound(lowest, uncleanable, &bases);
     let bytes = |from: Offset, to: Offset| log.segments_between(from, to).map(Segment::size).sum();
     Ok(LogToClean {
         partition: log.partition().clone(),
@@ -111,6 +123,9 @@ pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Resul
 /// Whether the first record of a dirty segment is older than `max.compaction.lag.ms` (KIP-354). The time of a segment is
 /// the max timestamp of its first batch; those without one do not count.
 fn max_lag_exceeded(log: &Log, first_dirty: Offset, now: Millis) -> Result<bool, LogError> {
+    if log.rules().cleaner.slips(Mutation::MaxCompactionLagIgnored) {
+        return Ok(false);
+    }
     let limit = now.0.wrapping_sub(log.config().max_compaction_lag_ms.0.max(0));
     for segment in log.closed_segments_from(first_dirty) {
         let first = segment.first_batch_timestamp(&**log.fs())?;
@@ -193,7 +208,8 @@ impl CleanerManager {
                 continue;
             }
             let candidate = log_to_clean(log, checkpoints.get(partition).copied(), now)?;
-            if candidate.correct_checkpoint {
+            let slips = log.rules().cleaner.slips(Mutation::CorrectedCheckpointNotWritten);
+            if candidate.correct_checkpoint && !slips {
                 self.update_checkpoint(fs, logs, partition, candidate.first_dirty)?;
             }
             let is_empty = candidate.clean_bytes + candidate.cleanable_bytes == 0;
@@ -229,6 +245,11 @@ impl CleanerManager {
             }
             Some(CleaningState::Paused(_)) | None => Ok(()),
         }
+    }
+
+    /// Frees a partition whose round has ended without its end being written down.
+    pub(super) fn forget(&mut self, partition: &TopicPartition) {
+        self.states.remove(partition);
     }
 
     /// Tells a round to stop, and keeps the partition from being cleaned until [`Self::resume`].

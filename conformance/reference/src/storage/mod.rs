@@ -32,6 +32,8 @@
 //! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_truncate`] |
 //! | 2.7 swap, 2.8 crash | [`swap`], [`recovery`] |
 //! | 2.1, 2.2 choice of the log, F and U | [`cleaner_manager`] |
+//! | 2.3-2.7 a round on files | [`cleaner`] |
+//! | all of it for one partition | [`partition`] |
 //! | 3.5 the reader | [`reader`] |
 //! | configuration and switches | [`log_rules`], [`log_error`] |
 //!
@@ -61,6 +63,7 @@ pub mod varint;
 
 // The log on disk.
 pub mod checkpoint;
+pub mod cleaner;
 pub mod cleaner_manager;
 pub mod fs;
 pub mod leader_epoch_checkpoint;
@@ -72,6 +75,7 @@ pub mod log_rules;
 pub mod log_truncate;
 pub mod memory_fs;
 pub mod offset_index;
+pub mod partition;
 pub mod producer_append;
 pub mod producer_entry;
 pub mod producer_snapshot;
