@@ -21,6 +21,7 @@ const HW: i64 = 70;
 fn in_pass<T>(change: impl Fn(&mut Pass<'_>), question: impl FnOnce(&Pass<'_>) -> T) -> T {
     let producers = ActiveProducers::new();
     let mut pass = Pass {
+        first_dirty: Offset(i64::MAX),
         rules: Rules::kafka_4_4(),
         now: Millis(NOW),
         delete_retention: Millis(D),

@@ -4,10 +4,16 @@
 //! | --- | --- |
 //! | [`rules`] | a variant's name, as the reference's rules |
 //! | [`functions`] | the cleaner's decisions, one call each |
+//! | [`system`] | a behaviour's operations, and what is seen of the log |
+//! | [`replica`] | one replica: files in memory, rounds, restarts, reads |
+//! | [`stopping_fs`] | files that go off in the middle of a swap |
 
 mod functions;
 mod hex;
+mod replica;
 mod rules;
+mod stopping_fs;
+mod system;
 
 use std::collections::BTreeSet;
 
@@ -15,14 +21,17 @@ use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::{Protocol, variants};
 use fencepost_reference::storage::mutation::Mutation;
 
+use self::system::System;
 use crate::target::{
-    Answered, Decision, Fault, Feature, Hello, Input, Kind, PROTOCOL_VERSION, Question, Ready, Reply, Reset, Target,
+    Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, PROTOCOL_VERSION, Prepared, Question, Ready, Reply,
+    Reset, Target,
 };
 
 /// The reference log, in this process.
 #[derive(Debug, Default)]
 pub struct ReferenceLog {
     mutation: Option<Mutation>,
+    system: Option<System>,
 }
 
 impl ReferenceLog {
@@ -35,7 +44,7 @@ impl ReferenceLog {
     /// With one slip.
     #[must_use]
     pub fn with_mutation(mutation: Mutation) -> Self {
-        Self { mutation: Some(mutation) }
+        Self { mutation: Some(mutation), system: None }
     }
 }
 
@@ -55,12 +64,28 @@ impl Target<Compaction> for ReferenceLog {
     }
 
     fn reset(&mut self, reset: &Reset<'_, Compaction>) -> Result<Ready, Fault> {
-        let _ = rules::waits_for_replicas(reset.variant);
-        Ok(Ready::Skipped("behaviours are not replayed on the reference yet".to_owned()))
+        if reset.configure.replicas.is_some() && rules::waits_for_replicas(reset.variant) {
+            return Ok(Ready::Skipped("the reference's replicas do not wait for each other".to_owned()));
+        }
+        match rules::of(reset.variant, self.mutation) {
+            Ok(rules) => {
+                self.system = Some(System::new(reset.configure, rules)?);
+                Ok(Ready::Ok(Prepared::default()))
+            }
+            Err(reason) => Ok(Ready::Skipped(reason)),
+        }
     }
 
-    fn step(&mut self, _: &Input<'_, Compaction>) -> Result<Reply<Compaction>, Fault> {
-        Ok(Reply::new(Answered::Skipped("behaviours are not replayed on the reference yet".to_owned())))
+    fn step(&mut self, input: &Input<'_, Compaction>) -> Result<Reply<Compaction>, Fault> {
+        let system = self.system.as_mut().ok_or_else(|| Fault::broken("a step came before the first reset"))?;
+        let mut reply = match input.action {
+            Action::Observe => Reply::new(Answered::Nothing),
+            Action::Setup(operation) | Action::Operation(operation) => system.apply(input.broker, operation)?,
+        };
+        if input.observe {
+            reply.state = Some(system.state(input.broker)?);
+        }
+        Ok(reply)
     }
 
     fn call(&mut self, question: &Question<'_, Compaction>) -> Result<Decision<Compaction>, Fault> {

@@ -21,7 +21,8 @@ use super::names::{Millis, Offset};
 use super::offset_map::OffsetMap;
 use super::retention::{ActiveProducers, LastRecord};
 use super::round::{
-    self, FinishedGroup, Progress, Recopied, RoundError, RoundInput, RoundOutcome, RoundStorage, SourceSegment,
+    self, FinishedGroup, MappedRound, Progress, Recopied, RoundError, RoundInput, RoundOutcome, RoundStorage,
+    SourceSegment,
 };
 use super::segment::Segment;
 use super::segment_files::{FileKind, FileStage};
@@ -61,18 +62,57 @@ pub fn clean(
     map: &mut dyn OffsetMap,
     hook: &mut dyn CleaningHook,
 ) -> Result<RoundOutcome, CleaningError> {
+    let input = input(log, to_clean, now, chunk_bytes);
+    on_files(log, now, hook, |storage| round::run(storage, &input, map))
+}
+
+/// The first step of a round that is taken step by step: builds its offset map.
+pub fn build_map(
+    log: &mut Log,
+    to_clean: &LogToClean,
+    now: Millis,
+    chunk_bytes: usize,
+    map: &mut dyn OffsetMap,
+    hook: &mut dyn CleaningHook,
+) -> Result<MappedRound, CleaningError> {
+    let input = input(log, to_clean, now, chunk_bytes);
+    on_files(log, now, hook, |storage| MappedRound::build(storage, input, map))
+}
+
+/// A further step: copies the next group of segments, and swaps it in. False if there was none. `now` is what the clock
+/// shows by then; the round's decisions rest on what it showed at the start.
+pub fn clean_group(
+    log: &mut Log,
+    round: &mut MappedRound,
+    now: Millis,
+    map: &dyn OffsetMap,
+    hook: &mut dyn CleaningHook,
+) -> Result<bool, CleaningError> {
+    on_files(log, now, hook, |storage| round.clean_group(storage, map))
+}
+
+fn input(log: &Log, to_clean: &LogToClean, now: Millis, chunk_bytes: usize) -> RoundInput {
     let config = log.config();
     let limits =
         GroupLimits { segment_bytes: config.segment_bytes, segment_index_bytes: config.segment_index_bytes as u64 };
-    let input = RoundInput {
+    RoundInput {
         log_start: log.log_start(),
         chunk_bytes,
         max_batch_bytes: config.max_message_bytes.max(chunk_bytes),
         limits,
         ..RoundInput::new(to_clean.first_dirty, to_clean.upper_bound, now, log.rules().cleaner)
-    };
+    }
+}
+
+/// Runs a piece of a round on the files of a log; an abort takes what the current group has written with it.
+fn on_files<T>(
+    log: &mut Log,
+    now: Millis,
+    hook: &mut dyn CleaningHook,
+    work: impl FnOnce(&mut LogStorage<'_>) -> Result<T, CleaningError>,
+) -> Result<T, CleaningError> {
     let mut storage = LogStorage { log, now, hook, cleaned: None };
-    let outcome = round::run(&mut storage, &input, map);
+    let outcome = work(&mut storage);
     if let Err(RoundError::Storage(LogError::CleaningAborted)) = outcome {
         storage.drop_cleaned()?;
     }

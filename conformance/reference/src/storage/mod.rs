@@ -29,7 +29,7 @@
 //! | segments | [`segment`], [`segment_batches`] |
 //! | 3.4 producers | [`producer_entry`], [`producer_append`], [`producer_state`], [`producer_snapshot`] |
 //! | 2.7 checkpoints | [`checkpoint`], [`leader_epoch_checkpoint`] |
-//! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_truncate`] |
+//! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_lookup`], [`log_truncate`] |
 //! | 2.7 swap, 2.8 crash | [`swap`], [`recovery`] |
 //! | 2.1, 2.2 choice of the log, F and U | [`cleaner_manager`] |
 //! | 2.3-2.7 a round on files | [`cleaner`] |
@@ -70,6 +70,7 @@ pub mod leader_epoch_checkpoint;
 pub mod log;
 pub mod log_append;
 pub mod log_error;
+pub mod log_lookup;
 pub mod log_read;
 pub mod log_rules;
 pub mod log_truncate;

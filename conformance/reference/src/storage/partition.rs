@@ -31,7 +31,7 @@ use super::producer_append::{AppendOrigin, TransactionProtocol};
 use super::reader::{Handed, hand_out};
 use super::record::Record;
 use super::recovery::OpenLog;
-use super::round::RoundOutcome;
+use super::round::{MappedRound, RoundOutcome};
 use super::segment_files::FileKind;
 use super::transaction_tracker::AbortedTxn;
 
@@ -87,6 +87,17 @@ pub struct Round {
     pub now: Millis,
     /// What it did, or why it ended.
     pub outcome: Result<RoundOutcome, CleaningError>,
+}
+
+/// A round that is taken step by step.
+#[derive(Debug)]
+pub struct OpenRound {
+    /// F and U, and why the log was chosen.
+    pub chosen: LogToClean,
+    /// The round's time.
+    pub now: Millis,
+    map: ExactOffsetMap,
+    mapped: Option<MappedRound>,
 }
 
 /// What of a round's end is left out: a test's way to stop between the last swap and the checkpoint.
@@ -281,6 +292,41 @@ impl Partition {
         };
         self.retain()?;
         Ok(round)
+    }
+
+    /// Begins a round that is taken step by step: the log is chosen, and the clock is read for the whole round. `None` if
+    /// there is nothing to clean.
+    pub fn start_round(&mut self) -> Result<Option<OpenRound>, LogError> {
+        let fs = self.log.fs().clone();
+        let chosen = self.manager.grab_filthiest(&*fs, &[&self.log], self.now)?;
+        let map = ExactOffsetMap::new(self.setup.map_entries);
+        Ok(chosen.map(|chosen| OpenRound { chosen, now: self.now, map, mapped: None }))
+    }
+
+    /// The round builds its offset map; a second call builds it anew.
+    pub fn build_map(&mut self, round: &mut OpenRound) -> Result<RoundOutcome, CleaningError> {
+        let OpenRound { chosen, now, map, mapped } = round;
+        let built = cleaner::build_map(&mut self.log, chosen, *now, self.setup.chunk_bytes, map, &mut NoHook)?;
+        let outcome = *built.outcome();
+        *mapped = Some(built);
+        Ok(outcome)
+    }
+
+    /// The round copies its next group, and swaps it in; false if there is none.
+    pub fn clean_group(&mut self, round: &mut OpenRound) -> Result<bool, CleaningError> {
+        match &mut round.mapped {
+            None => Ok(false),
+            Some(mapped) => cleaner::clean_group(&mut self.log, mapped, self.now, &round.map, &mut NoHook),
+        }
+    }
+
+    /// The round ends: after a whole one F moves to its end; an abort leaves it.
+    pub fn finish_round(&mut self, round: OpenRound, aborted: bool) -> Result<(), LogError> {
+        let outcome = match round.mapped {
+            Some(mapped) if !aborted => Ok(*mapped.outcome()),
+            _ => Err(CleaningError::Storage(LogError::CleaningAborted)),
+        };
+        cleaner::done(&mut self.manager, &self.log, &round.chosen, &outcome)
     }
 
     /// Deletes the oldest segments that may go; not while the partition is held up or uncleanable.

@@ -11,6 +11,8 @@
 //! The round holds no file and no clock. It asks a [`RoundStorage`] for bytes, a chunk at a time, and hands it what it
 //! keeps; the storage may be files or memory, and may stop it at each [`Progress`].
 
+use std::collections::VecDeque;
+
 use super::batch_reader::BatchReader;
 use super::chunks::Chunks;
 use super::compression;
@@ -195,30 +197,103 @@ pub fn run<S: RoundStorage>(
     input: &RoundInput,
     map: &mut dyn OffsetMap,
 ) -> Result<RoundOutcome, RoundError<S::Error>> {
-    map.clear();
-    let mapped = mapping::build(storage, input, map)?;
-    let mut outcome = RoundOutcome {
-        mapped,
-        cleaned_to: mapped.map_or(input.first_dirty, Offset::next),
-        map_entries: map.len(),
-        groups: 0,
-        bytes_read: 0,
-        bytes_kept: 0,
-    };
-    let Some(mapped) = mapped else { return Ok(outcome) };
-    let all = storage.segments();
-    let source: Vec<_> = all.iter().copied().filter(|segment| segment.base < outcome.cleaned_to).collect();
-    let last_clean = all.iter().rfind(|segment| segment.base < input.first_dirty);
-    let legacy_horizon = match last_clean {
-        Some(segment) => Millis(segment.mtime.0.wrapping_sub(storage.delete_retention().0)),
-        None => Millis(0),
-    };
-    let mut recopy =
-        Recopy { storage, input, map, mapped, legacy_horizon, all: &all, tracker: TransactionTracker::new() };
-    for group in group_segments(&source, input.upper_bound, &input.limits, input.rules) {
-        recopy.group(&group, &mut outcome)?;
+    let mut round = MappedRound::build(storage, *input, map)?;
+    while round.clean_group(storage, map)? {}
+    Ok(round.outcome)
+}
+
+/// A round whose offset map is built, and some of whose groups may be replaced already. Whoever holds it may do other
+/// things with the partition between two groups, as a broker does.
+#[derive(Debug)]
+pub struct MappedRound {
+    input: RoundInput,
+    outcome: RoundOutcome,
+    mapped: Offset,
+    legacy_horizon: Millis,
+    all: Vec<SourceSegment>,
+    groups: VecDeque<Vec<SourceSegment>>,
+    /// One for the whole round (KAFKA-8351).
+    tracker: TransactionTracker,
+}
+
+impl MappedRound {
+    /// Builds the offset map, and plans the groups.
+    pub fn build<S: RoundStorage>(
+        storage: &mut S,
+        input: RoundInput,
+        map: &mut dyn OffsetMap,
+    ) -> Result<Self, RoundError<S::Error>> {
+        map.clear();
+        let mapped = mapping::build(storage, &input, map)?;
+        let outcome = RoundOutcome {
+            mapped,
+            cleaned_to: mapped.map_or(input.first_dirty, Offset::next),
+            map_entries: map.len(),
+            groups: 0,
+            bytes_read: 0,
+            bytes_kept: 0,
+        };
+        let all = storage.segments();
+        // Where nothing is mapped, nothing is copied.
+        let end = if mapped.is_some() { outcome.cleaned_to } else { Offset(i64::MIN) };
+        let source: Vec<_> = all.iter().copied().filter(|segment| segment.base < end).collect();
+        let last_clean = all.iter().rfind(|segment| segment.base < input.first_dirty);
+        let legacy_horizon = match last_clean {
+            Some(segment) => Millis(segment.mtime.0.wrapping_sub(storage.delete_retention().0)),
+            None => Millis(0),
+        };
+        let groups = group_segments(&source, input.upper_bound, &input.limits, input.rules);
+        Ok(Self {
+            input,
+            outcome,
+            mapped: mapped.unwrap_or(Offset(-1)),
+            legacy_horizon,
+            all,
+            groups: groups.into(),
+            tracker: TransactionTracker::new(),
+        })
     }
-    Ok(outcome)
+
+    /// What the round did so far.
+    #[must_use]
+    pub const fn outcome(&self) -> &RoundOutcome {
+        &self.outcome
+    }
+
+    /// Copies the next group and replaces it; false if there was none. `map` is the one that was built.
+    pub fn clean_group<S: RoundStorage>(
+        &mut self,
+        storage: &mut S,
+        map: &dyn OffsetMap,
+    ) -> Result<bool, RoundError<S::Error>> {
+        let Some(group) = self.groups.pop_front() else { return Ok(false) };
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(true) };
+        if self.input.rules.slips(Mutation::TrackerPerGroup) {
+            self.tracker = TransactionTracker::new();
+        }
+        let producers = storage.producers();
+        storage.begin(first.base)?;
+        let mut recopy = Recopy {
+            storage,
+            input: &self.input,
+            map,
+            mapped: self.mapped,
+            legacy_horizon: self.legacy_horizon,
+            all: &self.all,
+            tracker: &mut self.tracker,
+        };
+        for segment in &group {
+            recopy.segment(segment, &producers, &mut self.outcome)?;
+        }
+        self.outcome.groups += 1;
+        storage.replace(FinishedGroup {
+            base: first.base,
+            sources: group.iter().map(|segment| segment.base).collect(),
+            aborted: self.tracker.take_retained(),
+            mtime: last.mtime,
+        })?;
+        Ok(true)
+    }
 }
 
 struct Recopy<'a, S> {
@@ -228,31 +303,10 @@ struct Recopy<'a, S> {
     mapped: Offset,
     legacy_horizon: Millis,
     all: &'a [SourceSegment],
-    /// One for the whole round (KAFKA-8351).
-    tracker: TransactionTracker,
+    tracker: &'a mut TransactionTracker,
 }
 
 impl<S: RoundStorage> Recopy<'_, S> {
-    fn group(&mut self, group: &[SourceSegment], outcome: &mut RoundOutcome) -> Result<(), RoundError<S::Error>> {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
-        if self.input.rules.slips(Mutation::TrackerPerGroup) {
-            self.tracker = TransactionTracker::new();
-        }
-        let producers = self.storage.producers();
-        self.storage.begin(first.base)?;
-        for segment in group {
-            self.segment(segment, &producers, outcome)?;
-        }
-        outcome.groups += 1;
-        self.storage.replace(FinishedGroup {
-            base: first.base,
-            sources: group.iter().map(|segment| segment.base).collect(),
-            aborted: self.tracker.take_retained(),
-            mtime: last.mtime,
-        })?;
-        Ok(())
-    }
-
     fn segment(
         &mut self,
         segment: &SourceSegment,
