@@ -39,6 +39,8 @@ pub struct Log {
     pub(super) segments: BTreeMap<Offset, Segment>,
     pub(super) log_start: Offset,
     pub(super) high_watermark: Offset,
+    /// Below it every replica has the log, where a removal waits for that; else the largest offset.
+    pub(super) replicated: Offset,
     pub(super) recovery_point: Offset,
     pub(super) next_offset: Offset,
     pub(super) producers: ProducerState,

@@ -35,6 +35,7 @@
 //! | 2.3-2.7 a round on files | [`cleaner`] |
 //! | all of it for one partition | [`partition`] |
 //! | 3.5 the reader | [`reader`] |
+//! | 4.4 times of cleaning, a rejected design | [`clean_times`] |
 //! | configuration and switches | [`log_rules`], [`log_error`] |
 //!
 //! There is no clock, no randomness and no thread in here: the time comes with the calls.
@@ -63,6 +64,7 @@ pub mod varint;
 
 // The log on disk.
 pub mod checkpoint;
+pub mod clean_times;
 pub mod cleaner;
 pub mod cleaner_manager;
 pub mod fs;

@@ -257,6 +257,11 @@ impl Partition {
         self.log.set_high_watermark(offset);
     }
 
+    /// Below this every replica has the log: the repair of 6.2 removes nothing above it for its age.
+    pub fn set_replicated(&mut self, offset: Offset) {
+        self.log.replicated = offset;
+    }
+
     /// Makes the log durable.
     pub fn flush(&mut self) -> Result<(), LogError> {
         self.log.flush(self.log.end_offset())
@@ -284,7 +289,7 @@ impl Partition {
                 let chunk_bytes = self.setup.chunk_bytes;
                 let outcome = cleaner::clean(&mut self.log, &chosen, self.now, chunk_bytes, &mut map, hook);
                 match end {
-                    RoundEnd::Checkpointed => cleaner::done(&mut self.manager, &self.log, &chosen, &outcome)?,
+                    RoundEnd::Checkpointed => cleaner::done(&mut self.manager, &self.log, &chosen, self.now, &outcome)?,
                     RoundEnd::WithoutCheckpoint => self.manager.forget(&chosen.partition),
                 }
                 Some(Round { chosen, now: self.now, outcome })
@@ -326,7 +331,7 @@ impl Partition {
             Some(mapped) if !aborted => Ok(*mapped.outcome()),
             _ => Err(CleaningError::Storage(LogError::CleaningAborted)),
         };
-        cleaner::done(&mut self.manager, &self.log, &round.chosen, &outcome)
+        cleaner::done(&mut self.manager, &self.log, &round.chosen, round.now, &outcome)
     }
 
     /// Deletes the oldest segments that may go; not while the partition is held up or uncleanable.

@@ -67,6 +67,7 @@ impl Log {
             segments: BTreeMap::new(),
             log_start: open.log_start,
             high_watermark: open.log_start,
+            replicated: Offset(i64::MAX),
             recovery_point: open.recovery_point,
             next_offset: open.log_start,
             deletions: Vec::new(),

@@ -171,8 +171,23 @@ impl Log {
         self.high_watermark = self.next;
     }
 
+    /// The last stable offset, if everything is below the high watermark.
+    pub(crate) fn last_stable(&self) -> Offset {
+        self.open.values().min().copied().unwrap_or(self.next)
+    }
+
+    /// The base of the segment that holds the last stable offset.
+    pub(crate) fn bound(&self) -> Offset {
+        let stable = self.last_stable();
+        self.segments.iter().map(|segment| segment.base).rfind(|base| *base <= stable).unwrap_or_default()
+    }
+
+    pub(crate) fn is_open(&self, producer: i64) -> bool {
+        self.open.contains_key(&ProducerId(producer))
+    }
+
     pub(crate) fn clean(&mut self) -> Result<RoundOutcome, RoundError<Aborted>> {
-        let upper_bound = self.segments.last().unwrap().base;
+        let upper_bound = self.bound();
         let mut input = RoundInput::new(self.first_dirty, upper_bound, self.now, self.rules);
         input.chunk_bytes = self.chunk_bytes;
         input.limits.segment_bytes = self.segment_bytes;

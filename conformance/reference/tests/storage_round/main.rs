@@ -7,3 +7,4 @@ mod markers;
 mod mutations;
 mod recopy;
 mod transactions;
+mod walks;
