@@ -150,7 +150,10 @@ fn n6_a_client_sends_a_tombstone_that_has_expired_already() {
 
 #[test]
 fn n8_what_is_written_below_the_checkpoint_after_a_truncation_is_never_mapped() {
-    for (rules, back) in RULES.into_iter().zip([true, false]) {
+    // The repair of N8 alone: that of N3 would stamp the tombstone one round later.
+    let kafka = LogRules::kafka_4_4();
+    let clamped = Rules { checkpoint_clamp: CheckpointClamp::Always, ..kafka.cleaner };
+    for (rules, back) in [(kafka, true), (LogRules { cleaner: clamped, ..kafka }, false)] {
         let mut driven = Driven::new(rules, 10);
         driven.put("k", Some("v"));
         driven.put("a", Some("1"));
