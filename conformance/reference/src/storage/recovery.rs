@@ -96,8 +96,8 @@ impl Log {
             let opened = Segment::open(&*fs, &self.directory, base, FileStage::Final, &open.config);
             let segment = match opened {
                 Ok(segment) => segment,
-                Err(LogError::Corrupt { .. }) => self.recover_segment(base, open)?.0,
-                Err(LogError::Fs(e)) if e.is_not_found() => self.recover_segment(base, open)?.0,
+                Err(LogError::Corrupt { .. }) => self.rebuild_segment(base, open)?,
+                Err(LogError::Fs(e)) if e.is_not_found() => self.rebuild_segment(base, open)?,
                 Err(e) => return Err(e),
             };
             self.segments.insert(base, segment);
@@ -105,8 +105,15 @@ impl Log {
         Ok(())
     }
 
+    /// The same for one segment whose indexes are to be made anew.
+    fn rebuild_segment(&mut self, base: Offset, open: &OpenLog) -> Result<Segment, LogError> {
+        let (segment, _) = self.recover_segment(base, open)?;
+        segment.cut_tail(&*self.fs)?;
+        Ok(segment)
+    }
+
     /// Checks a segment batch by batch and rebuilds its indexes, with the producers as they were before it. How many
-    /// bytes were cut.
+    /// bytes are to be cut.
     fn recover_segment(&mut self, base: Offset, open: &OpenLog) -> Result<(Segment, u64), LogError> {
         let fs = self.fs.clone();
         self.producers =
@@ -127,17 +134,22 @@ impl Log {
         for base in bases.by_ref() {
             let (segment, cut) = self.recover_segment(base, open)?;
             self.segments.insert(base, segment);
-            if cut > 0 {
-                break;
+            if cut == 0 {
+                continue;
             }
-        }
-        // After an invalid batch nothing can be trusted.
-        for base in bases.rev() {
-            if let Some(segment) = self.segments.remove(&base) {
-                self.delete_segment(segment, open.now, true)?;
+            // After an invalid batch nothing can be trusted. What follows goes first, from the end, so that a stop in
+            // here leaves the invalid batch to be found again, and never a gap.
+            for base in bases.rev() {
+                if let Some(segment) = self.segments.remove(&base) {
+                    self.delete_segment(segment, open.now, true)?;
+                    self.fs.sync_dir(&self.directory)?;
+                }
             }
+            if let Some((_, segment)) = self.segments.last_key_value() {
+                segment.cut_tail(&*self.fs)?;
+            }
+            break;
         }
-        self.fs.sync_dir(&self.directory)?;
         Ok(())
     }
 
@@ -228,6 +240,9 @@ fn finish_swaps(fs: &dyn FileSystem, directory: &Path, config: &LogConfig) -> Re
     };
     let remove = |name: &FileName| fs::remove_if_exists(fs, &name.path(directory));
     let found = names()?;
+    if found.iter().all(|name| name.stage == FileStage::Final) {
+        return Ok(());
+    }
     let at = |stage: FileStage| found.iter().filter(move |name| name.stage == stage);
     let smallest_cleaned = at(FileStage::Cleaned).map(|name| name.base_offset).min();
     let unfinished = at(FileStage::Swap).filter(|name| smallest_cleaned.is_some_and(|least| name.base_offset >= least));

@@ -275,8 +275,8 @@ impl Segment {
         Ok(next)
     }
 
-    /// Checks every batch from the first, rebuilds the indexes and folds the producers and leaders in; cuts the file at
-    /// the first batch that is not valid. How many bytes were cut.
+    /// Checks every batch from the first, rebuilds the indexes and folds the producers and leaders in, as far as the
+    /// batches are valid. How many bytes follow, for [`Self::cut_tail`].
     pub fn recover(
         &mut self,
         fs: &dyn FileSystem,
@@ -308,12 +308,18 @@ impl Segment {
             least = view.next_offset();
             producers.set_map_end(least);
         }
-        let cut = whole - self.size;
-        if cut > 0 {
-            fs.truncate(&path, self.size)?;
-        }
         self.close(fs)?;
-        Ok(cut)
+        Ok(whole - self.size)
+    }
+
+    /// Cuts the file where [`Self::recover`] found the first invalid batch.
+    pub fn cut_tail(&self, fs: &dyn FileSystem) -> Result<(), LogError> {
+        let path = self.path(FileKind::Log);
+        if fs.len(&path)? > self.size {
+            fs.truncate(&path, self.size)?;
+            fs.sync(&path)?;
+        }
+        Ok(())
     }
 
     fn reset_indexes(&mut self, fs: &dyn FileSystem) -> Result<(), LogError> {
