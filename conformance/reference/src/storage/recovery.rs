@@ -121,7 +121,7 @@ impl Log {
         self.replay_producers(open.log_start, base, open.now)?;
         let mut segment = Segment::rebuild(&*fs, &self.directory, base, &open.config)?;
         let cut = segment.recover(&*fs, &mut self.producers, &mut self.epochs)?;
-        segment.flush(&*fs)?;
+        segment.finish_rebuild(&*fs)?;
         self.producers.take_snapshot(&*fs)?;
         Ok((segment, cut))
     }

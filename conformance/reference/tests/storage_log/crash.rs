@@ -372,6 +372,39 @@ fn a_missing_or_damaged_index_is_rebuilt_and_costs_no_record() {
     }
 }
 
+/// An index that is being rebuilt looks like a sparse one, and an empty transaction index like one without entries.
+#[test]
+fn a_stop_while_an_index_is_rebuilt_costs_no_aborted_transaction() {
+    let (fs, mut log) = new_log();
+    let mut p = Producer::new(7);
+    put_in_transaction(&mut log, &mut p, "a", Some("1"));
+    end(&mut log, p, false).expect("appended");
+    log.roll(NOW).expect("rolled");
+    put(&mut log, "b", Some("1"));
+    log.flush(log.end_offset()).expect("flushed");
+    let aborted = log.aborted_transactions(Offset(0), Offset(9));
+    assert_eq!(aborted.len(), 1);
+    drop(log);
+    for damaged in ["timeindex", "index", "txnindex"] {
+        for changes in 0.. {
+            let stopped = Arc::new(fs.after_power_cut(Loss::Nothing));
+            stopped.damage(&file(&format!("00000000000000000000.{damaged}")), |bytes| bytes.truncate(7));
+            stopped.power_off_after(changes);
+            // The segment lies below the recovery point: nothing but its indexes tells that it needs a repair.
+            let recovered = Log::open(stopped.clone(), &directory(), opening(false, 3)).is_ok();
+            for loss in losses() {
+                let left = Arc::new(stopped.after_power_cut(loss));
+                let log = Log::open(left, &directory(), opening(false, 3)).expect("opens");
+                let found = log.aborted_transactions(Offset(0), Offset(9));
+                assert_eq!(found, aborted, "{damaged} {changes} {loss:?} {:?}", stopped.history());
+            }
+            if recovered {
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn strangers_in_the_directory_are_left_alone_and_orphans_are_removed() {
     let (fs, mut log) = new_log();

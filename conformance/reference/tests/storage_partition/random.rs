@@ -44,6 +44,10 @@ pub(crate) enum Op {
     Clean {
         map: usize,
     },
+    /// The same, after everything was made cleanable.
+    RollAndClean {
+        map: usize,
+    },
     CleanWithoutCheckpoint {
         map: usize,
     },
@@ -77,7 +81,8 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (0_u8..2, any::<bool>()).prop_map(|(producer, commit)| Op::End { producer, commit }),
         5 => Just(Op::Roll),
         3 => (1_i64..80).prop_map(|add| Op::Clock { add }),
-        6 => map.clone().prop_map(|map| Op::Clean { map }),
+        2 => map.clone().prop_map(|map| Op::Clean { map }),
+        8 => map.clone().prop_map(|map| Op::RollAndClean { map }),
         2 => map.clone().prop_map(|map| Op::CleanWithoutCheckpoint { map }),
         2 => (map, 0_u32..6).prop_map(|(map, at)| Op::CleanAborted { map, at }),
         1 => Just(Op::Expire),
@@ -227,6 +232,12 @@ impl Life {
             Op::Clock { add } => {
                 self.now = Millis(self.now.0 + add);
                 partition.set_clock(self.now)
+            }
+            Op::RollAndClean { map: entries } => {
+                partition.roll()?;
+                partition.set_high_watermark(partition.log().end_offset());
+                partition.set_map_entries(map(*entries));
+                finished(partition.clean()?)
             }
             Op::Clean { map: entries } => {
                 partition.set_map_entries(map(*entries));
