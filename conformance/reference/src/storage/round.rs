@@ -78,7 +78,7 @@ pub trait RoundStorage {
     /// The transaction index of a segment.
     fn aborted(&mut self, segment: Offset) -> Result<Vec<AbortedTxn>, Self::Error>;
 
-    /// `delete.retention.ms`, as it is now. Asked once a source segment.
+    /// `delete.retention.ms`, as it is now. Asked once a source segment, and before them for the legacy horizon.
     fn delete_retention(&mut self) -> Millis;
 
     /// The high watermark, as it is now. Asked once a source segment.
@@ -213,8 +213,15 @@ pub fn run<S: RoundStorage>(
         Some(segment) => Millis(segment.mtime.0.wrapping_sub(storage.delete_retention().0)),
         None => Millis(0),
     };
-    let mut recopy =
-        Recopy { storage, input, map, mapped, legacy_horizon, all: &all, tracker: TransactionTracker::new() };
+    let mut recopy = Recopy {
+        storage,
+        input,
+        map,
+        mapped,
+        legacy_horizon,
+        all: &all,
+        tracker: TransactionTracker::within(input.max_decompressed_bytes),
+    };
     for group in group_segments(&source, input.upper_bound, &input.limits, input.rules) {
         recopy.group(&group, &mut outcome)?;
     }
@@ -236,7 +243,7 @@ impl<S: RoundStorage> Recopy<'_, S> {
     fn group(&mut self, group: &[SourceSegment], outcome: &mut RoundOutcome) -> Result<(), RoundError<S::Error>> {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
         if self.input.rules.slips(Mutation::TrackerPerGroup) {
-            self.tracker = TransactionTracker::new();
+            self.tracker = TransactionTracker::within(self.input.max_decompressed_bytes);
         }
         let producers = self.storage.producers();
         self.storage.begin(first.base)?;
