@@ -52,14 +52,14 @@ pub struct OpenLog {
 impl Log {
     /// Opens the log in a directory, which is made if it does not exist. The high watermark begins at the log's start:
     /// it is not part of the log.
-    pub fn open(fs: SharedFs, directory: &Path, open: OpenLog) -> Result<Self, LogError> {
+    pub fn open(fs: SharedFs, directory: &Path, open: &OpenLog) -> Result<Self, LogError> {
         fs.create_dir(directory)?;
         finish_swaps(&*fs, directory, &open.config)?;
         let producers =
             |fs: &OpenLog| ProducerState::new(directory, fs.config.producer_id_expiration_ms, fs.rules.empty_marker);
         let mut log = Self {
             epochs: LeaderEpochs::open(&*fs, directory)?,
-            producers: producers(&open),
+            producers: producers(open),
             directory: directory.to_owned(),
             partition: open.partition.clone(),
             config: open.config.clone(),
@@ -72,12 +72,12 @@ impl Log {
             deletions: Vec::new(),
             fs,
         };
-        log.load_segments(&open)?;
+        log.load_segments(open)?;
         if !open.clean_shutdown {
-            log.recover_from_recovery_point(&open)?;
+            log.recover_from_recovery_point(open)?;
         }
-        log.settle(&open)?;
-        log.producers = producers(&open);
+        log.settle(open)?;
+        log.producers = producers(open);
         log.rebuild_producers(open.now)?;
         Ok(log)
     }

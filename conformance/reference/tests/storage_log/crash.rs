@@ -46,7 +46,7 @@ fn at_each_stop(
         for loss in losses() {
             let left = Arc::new(fs.after_power_cut(loss));
             let context = format!("after {changes} changes, {loss:?}: {:?}", fs.history());
-            let reopened = Log::open(left.clone(), &directory(), opening(false, 0));
+            let reopened = Log::open(left.clone(), &directory(), &opening(false, 0));
             let mut reopened = reopened.unwrap_or_else(|e| panic!("{e} {context}"));
             check(&mut reopened, &context);
             // Opened again, it is the same: a recovery has nothing left to do.
@@ -231,7 +231,7 @@ fn a_stop_within_a_recovery_is_like_the_one_before_it() {
         for again in 0.. {
             let stopped = Arc::new(fs.after_power_cut(Loss::Nothing));
             stopped.power_off_after(again);
-            let recovered = Log::open(stopped.clone(), &directory(), opening(false, 0)).is_ok();
+            let recovered = Log::open(stopped.clone(), &directory(), &opening(false, 0)).is_ok();
             for loss in [Loss::Nothing, Loss::Everything, Loss::Some { seed: changes + 1 }, Loss::Some { seed: again }]
             {
                 let left = texts(&open(&Arc::new(stopped.after_power_cut(loss))), 0, LogEnd);
@@ -258,7 +258,7 @@ fn a_stop_within_a_recovery_that_cuts_leaves_no_gap() {
     for changes in 0.. {
         let stopped = Arc::new(fs.after_power_cut(Loss::Nothing));
         stopped.power_off_after(changes);
-        let recovered = Log::open(stopped.clone(), &directory(), opening(false, 0)).is_ok();
+        let recovered = Log::open(stopped.clone(), &directory(), &opening(false, 0)).is_ok();
         for loss in losses() {
             let left = texts(&open(&Arc::new(stopped.after_power_cut(loss))), 0, LogEnd);
             assert_eq!(left, ["0 a=1", "1 b=1", "2 a=2"], "{changes} {loss:?} {:?}", stopped.history());
@@ -357,7 +357,7 @@ fn a_missing_or_damaged_index_is_rebuilt_and_costs_no_record() {
         for clean in [true, false] {
             let damaged = Arc::new(fs.after_power_cut(Loss::Nothing));
             damaged.damage(&path, |bytes| bytes.truncate(length - 1));
-            let log = Log::open(damaged.clone(), &directory(), opening(clean, 4)).expect("opens");
+            let log = Log::open(damaged.clone(), &directory(), &opening(clean, 4)).expect("opens");
             let rebuilt = fencepost_reference::storage::fs::read_all(&*damaged, &path).expect("read");
             let whole = fencepost_reference::storage::fs::read_all(&*fs, &path).expect("read");
             assert_eq!(rebuilt, whole, "{name}");
@@ -366,7 +366,7 @@ fn a_missing_or_damaged_index_is_rebuilt_and_costs_no_record() {
         if name != "txnindex" {
             let missing = Arc::new(fs.after_power_cut(Loss::Nothing));
             missing.remove(&path).expect("removed");
-            let log = Log::open(missing, &directory(), opening(true, 4)).expect("opens");
+            let log = Log::open(missing, &directory(), &opening(true, 4)).expect("opens");
             assert_eq!(log.segments().next().expect("a segment").offset_index().entries().len(), 2, "{name}");
         }
     }
@@ -391,10 +391,10 @@ fn a_stop_while_an_index_is_rebuilt_costs_no_aborted_transaction() {
             stopped.damage(&file(&format!("00000000000000000000.{damaged}")), |bytes| bytes.truncate(7));
             stopped.power_off_after(changes);
             // The segment lies below the recovery point: nothing but its indexes tells that it needs a repair.
-            let recovered = Log::open(stopped.clone(), &directory(), opening(false, 3)).is_ok();
+            let recovered = Log::open(stopped.clone(), &directory(), &opening(false, 3)).is_ok();
             for loss in losses() {
                 let left = Arc::new(stopped.after_power_cut(loss));
-                let log = Log::open(left, &directory(), opening(false, 3)).expect("opens");
+                let log = Log::open(left, &directory(), &opening(false, 3)).expect("opens");
                 let found = log.aborted_transactions(Offset(0), Offset(9));
                 assert_eq!(found, aborted, "{damaged} {changes} {loss:?} {:?}", stopped.history());
             }
@@ -447,7 +447,7 @@ fn a_clean_stop_leaves_nothing_to_recover() {
     log.close().expect("closed");
     drop(log);
     let lost = Arc::new(fs.after_power_cut(Loss::Everything));
-    let log = Log::open(lost.clone(), &directory(), opening(true, 1)).expect("opens");
+    let log = Log::open(lost.clone(), &directory(), &opening(true, 1)).expect("opens");
     assert_eq!(texts(&log, 0, LogEnd), ["0 a=1"]);
     assert_eq!(log.producers().first_unstable_offset(), Some(Offset(0)));
     let again: &MemoryFs = &lost;

@@ -1,7 +1,7 @@
 //! A log that forgets nothing: what was appended, and what follows from it for the log that is cleaned.
 //!
 //! It holds for whatever the cleaner, a stop or a loss did in between (docs/compaction.md 7.1): S1 and S2 as the state that a
-//! reader computes, S4, S5, S7, S8, S9, S10 and S11.
+//! reader computes, S4 to S11, S13.
 
 use std::collections::BTreeMap;
 
@@ -116,6 +116,38 @@ impl Oracle {
         }
         self.check_tombstones(&batches, partition.now())?;
         self.check_reader(partition)
+    }
+
+    /// After a round to E: S13, each key has at most one committed record below E; and S6, no horizon that the round gave
+    /// stands at or above it. `before` is what the log was.
+    pub(crate) fn check_round(
+        &self,
+        partition: &Partition,
+        before: &BTreeMap<Offset, Millis>,
+        cleaned_to: Offset,
+    ) -> Result<(), String> {
+        let mut seen: BTreeMap<Vec<u8>, Offset> = BTreeMap::new();
+        for batch in partition.dump().map_err(|e| e.to_string())?.iter().flat_map(|segment| &segment.batches) {
+            if batch.control {
+                continue;
+            }
+            let stamped = batch.delete_horizon.is_some() && !before.contains_key(&batch.first);
+            ensure(!stamped || batch.last < cleaned_to, || {
+                format!("S6: {} was stamped above {cleaned_to}", batch.first)
+            })?;
+            for record in batch.records.iter().filter(|record| record.offset < cleaned_to) {
+                if usize::try_from(record.offset.0).is_ok_and(|at| self.fate(at) == Fate::Counts) {
+                    let twin = seen.insert(record.key.clone().unwrap_or_default(), record.offset);
+                    ensure(twin.is_none(), || format!("S13: {} and {twin:?} have one key", record.offset))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The horizons that the batches were last seen with.
+    pub(crate) fn horizons(&self) -> BTreeMap<Offset, Millis> {
+        self.horizons.clone()
     }
 
     fn check_record(&self, record: &Record) -> Result<(), String> {

@@ -17,7 +17,9 @@ use fencepost_reference::storage::names::{Millis, Offset, ProducerEpoch, Produce
 use fencepost_reference::storage::partition::{Partition, PartitionSetup, RoundEnd};
 use fencepost_reference::storage::producer_append::TransactionProtocol;
 use fencepost_reference::storage::round::{Progress, RoundError};
+use fencepost_reference::storage::rules::Stamping;
 use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::oracle::{Event, Oracle};
 use crate::support::{LOG_DIR, NOW, record, setup};
@@ -112,6 +114,8 @@ struct Life {
     values: u32,
     now: Millis,
     power_off: Option<Loss>,
+    /// E of the round that was just run.
+    cleaned_to: Option<Offset>,
 }
 
 impl Life {
@@ -122,7 +126,19 @@ impl Life {
         let partition = Partition::open(fs.clone(), Path::new(LOG_DIR), setup.clone(), NOW).expect("opens");
         let (oracle, epochs, sequences) = (Oracle::default(), [0; 2], [0; 2]);
         let partition = Some(partition);
-        Self { mode, fs, setup, partition, oracle, epochs, sequences, values: 0, now: NOW, power_off: None }
+        Self {
+            mode,
+            fs,
+            setup,
+            partition,
+            oracle,
+            epochs,
+            sequences,
+            values: 0,
+            now: NOW,
+            power_off: None,
+            cleaned_to: None,
+        }
     }
 
     /// Opens what is on the disk after a loss.
@@ -147,6 +163,9 @@ impl Life {
         partition.flush().map_err(|e| e.to_string())?;
         let end = partition.log().end_offset();
         partition.set_high_watermark(end);
+        if let Some(cleaned_to) = self.cleaned_to.take() {
+            self.oracle.check_round(partition, &self.oracle.horizons(), cleaned_to)?;
+        }
         self.oracle.check(partition)
     }
 
@@ -169,6 +188,7 @@ impl Life {
             }
             _ => {}
         }
+        self.cleaned_to = None;
         let done = self.operate(op);
         match (done, self.power_off) {
             (Err(e), Some(loss)) if e.is_power_cut() => self.reopen(loss),
@@ -237,15 +257,18 @@ impl Life {
                 partition.roll()?;
                 partition.set_high_watermark(partition.log().end_offset());
                 partition.set_map_entries(map(*entries));
-                finished(partition.clean()?)
+                self.cleaned_to = finished(partition.clean()?)?;
+                Ok(())
             }
             Op::Clean { map: entries } => {
                 partition.set_map_entries(map(*entries));
-                finished(partition.clean()?)
+                self.cleaned_to = finished(partition.clean()?)?;
+                Ok(())
             }
             Op::CleanWithoutCheckpoint { map: entries } => {
                 partition.set_map_entries(map(*entries));
-                finished(partition.clean_with(&mut NoHook, RoundEnd::WithoutCheckpoint)?)
+                self.cleaned_to = finished(partition.clean_with(&mut NoHook, RoundEnd::WithoutCheckpoint)?)?;
+                Ok(())
             }
             Op::CleanAborted { map: entries, at } => {
                 partition.set_map_entries(map(*entries));
@@ -255,7 +278,8 @@ impl Life {
                     left = left.saturating_sub(1);
                     if stop { Err(LogError::CleaningAborted) } else { Ok(()) }
                 };
-                finished(partition.clean_with(&mut hook, RoundEnd::Checkpointed)?)
+                self.cleaned_to = finished(partition.clean_with(&mut hook, RoundEnd::Checkpointed)?)?;
+                Ok(())
             }
             Op::Expire => {
                 partition.expire_producers();
@@ -267,10 +291,11 @@ impl Life {
     }
 }
 
-/// A round may be aborted or lose its power, and nothing else.
-fn finished(round: Option<fencepost_reference::storage::partition::Round>) -> Result<(), LogError> {
+/// E of a whole round. One may be aborted or lose its power, and nothing else.
+fn finished(round: Option<fencepost_reference::storage::partition::Round>) -> Result<Option<Offset>, LogError> {
     match round.map(|round| round.outcome) {
-        None | Some(Ok(_) | Err(RoundError::Storage(LogError::CleaningAborted))) => Ok(()),
+        None | Some(Err(RoundError::Storage(LogError::CleaningAborted))) => Ok(None),
+        Some(Ok(outcome)) => Ok(Some(outcome.cleaned_to)),
         Some(Err(RoundError::Storage(error))) => Err(error),
         Some(Err(other)) => Err(LogError::Corrupt { file: "round".into(), position: 0, fault: other.to_string() }),
     }
@@ -302,4 +327,30 @@ proptest! {
         let mode = Mode { rules: LogRules::repaired(), protocol, ample_map: false };
         prop_assert_eq!(live(mode, &ops), Ok(()));
     }
+}
+
+/// What the first of many lives breaks, if one does.
+fn first_breach(rules: LogRules, ample_map: bool, cases: u32) -> Option<String> {
+    let config = ProptestConfig { cases, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let breach = std::cell::RefCell::new(None);
+    let lives = (prop::collection::vec(op(), 1..80), protocol());
+    let _ = runner.run(&lives, |(ops, protocol)| {
+        live(Mode { rules, protocol, ample_map }, &ops).map_err(|e| {
+            breach.replace(Some(e.clone()));
+            TestCaseError::fail(e)
+        })
+    });
+    breach.into_inner()
+}
+
+/// The walks and the oracle are worth nothing unless they find what is known to be wrong.
+#[test]
+fn n1_and_n2_are_found_by_walking_with_a_small_map() {
+    let n1 = first_breach(LogRules::kafka_4_4(), false, 2000).expect("N1 is found");
+    assert!(n1.contains("S6"), "{n1}");
+    let mut without_n1 = LogRules::kafka_4_4();
+    without_n1.cleaner.stamping = Stamping::OnlyIfMapped;
+    let n2 = first_breach(without_n1, false, 20_000).expect("N2 is found");
+    assert!(n2.contains("S13") || n2.contains("S1, S2"), "{n2}");
 }
