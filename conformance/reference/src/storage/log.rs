@@ -29,6 +29,7 @@ use super::transaction_tracker::AbortedTxn;
 
 /// A log. See the module.
 #[derive(Debug)]
+#[allow(clippy::struct_field_names, reason = "`log_start` is Kafka's name, next to the high watermark's")]
 pub struct Log {
     pub(super) fs: SharedFs,
     pub(super) directory: PathBuf,
@@ -147,6 +148,7 @@ impl Log {
     }
 
     /// The segments, in offset order.
+    #[must_use]
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &Segment> {
         self.segments.values()
     }
@@ -158,6 +160,7 @@ impl Log {
     }
 
     /// The segments that have an offset in `[from, to)`: the first one may begin below `from`.
+    #[must_use]
     pub fn segments_between(&self, from: Offset, to: Offset) -> impl DoubleEndedIterator<Item = &Segment> {
         let first = self.segments.range(..=from).next_back().map_or(from, |(base, _)| *base);
         let range = if from < to { first..to } else { first..first };
@@ -165,6 +168,7 @@ impl Log {
     }
 
     /// The same, without the active one (`UnifiedLog#nonActiveLogSegmentsFrom`).
+    #[must_use]
     pub fn closed_segments_from(&self, from: Offset) -> impl DoubleEndedIterator<Item = &Segment> {
         self.segments_between(from, self.active_base())
     }

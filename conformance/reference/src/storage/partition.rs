@@ -173,7 +173,7 @@ impl Partition {
             now,
         };
         let directory = log_dir.join(setup.partition.to_string());
-        let log = Log::open(fs, &directory, open)?;
+        let log = Log::open(fs, &directory, &open)?;
         let manager = CleanerManager::new(log_dir, setup.rules.cleaner.checkpoint_clamp);
         Ok(Self { log, manager, setup, log_dir: log_dir.to_owned(), now, leader_epoch: LeaderEpoch(0) })
     }
@@ -222,7 +222,7 @@ impl Partition {
     pub fn append(&mut self, header: BatchHeader, records: Vec<Record>) -> Result<Appended, LogError> {
         let numbered = (0..).zip(records).map(|(offset, record)| Record { offset: Offset(offset), ..record });
         let header = BatchHeader { base_offset: Offset(0), ..header };
-        let batch = BatchBuilder::new(header).records(numbered).build().map_err(corrupt_message)?;
+        let batch = BatchBuilder::new(header).records(numbered).build().map_err(AppendError::from)?;
         self.append_batches(&batch, AppendOrigin::Client)
     }
 
@@ -440,8 +440,4 @@ fn dump_batch(batch: &LogBatch<'_>) -> Result<DumpedBatch, BatchError> {
         records: batch.records()?,
         bytes: batch.bytes().to_vec(),
     })
-}
-
-fn corrupt_message(error: BatchError) -> AppendError {
-    AppendError::CorruptMessage { position: error.position, fault: error.fault.to_string() }
 }

@@ -3,5 +3,7 @@
 
 mod findings;
 mod lives;
+mod oracle;
+mod random;
 mod rounds;
 mod support;
