@@ -9,6 +9,7 @@ use fencepost_reference::storage::names::{Offset, ProducerEpoch, ProducerId};
 use fencepost_reference::storage::partition::RoundEnd;
 use fencepost_reference::storage::producer_append::{AppendOrigin, TransactionProtocol};
 use fencepost_reference::storage::round::Progress;
+use fencepost_reference::storage::rules::{CheckpointClamp, Rules};
 
 use crate::support::{Driven, Producer, config, record};
 
