@@ -3,6 +3,7 @@ package fencepost.kafka;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Path;
 
 /**
  * A test's side of the driver protocol: lines of JSON to the driver, the answers back. Single quotes stand for double
@@ -10,8 +11,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
  */
 final class Conversation {
     private static final ObjectMapper JSON = new ObjectMapper();
+    static final Path LOGS = LogDirectory.create(null);
 
-    private final DriverProtocol driver = new DriverProtocol();
+    private final DriverProtocol driver = new DriverProtocol(LOGS);
     private int step;
 
     /** A conversation about a new coordinator. */
