@@ -56,7 +56,7 @@ pub fn records_a_fault(result: &TraceResult) -> bool {
 fn candidates(protocol: Protocol) -> Vec<&'static str> {
     let seen = |rules: &Rules| match rules {
         Rules::Fencing(rules) => rules.client == ClientRule::Free,
-        Rules::Planned(_) => true,
+        Rules::Compaction(_) | Rules::Planned(_) => true,
     };
     variants::of(protocol).filter(|variant| seen(&variant.rules)).map(|variant| variant.name).collect()
 }

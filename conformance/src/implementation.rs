@@ -4,6 +4,7 @@
 //! of them finds the right target. A new protocol is one method here and one arm in [`replay_document`].
 
 use fencepost_fixtures::Document;
+use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::trace::Vocabulary;
 
@@ -18,6 +19,11 @@ pub trait Implementation: Send {
 
     /// Its target for fencing, if it has one.
     fn fencing(&mut self) -> Option<&mut dyn Target<Fencing>> {
+        None
+    }
+
+    /// Its target for compaction, if it has one.
+    fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
         None
     }
 
@@ -89,9 +95,11 @@ pub fn replay_document(
             Some(target) => replay(trace, hello, target, set_to),
             None => absent::<Fencing>(),
         },
-        Document::Compaction(_) | Document::Replication(_) => {
-            inconclusive(format!("traces of {} are not replayed yet", header.protocol))
-        }
+        Document::Compaction(trace) => match implementation.compaction() {
+            Some(target) => replay(trace, hello, target, set_to),
+            None => absent::<Compaction>(),
+        },
+        Document::Replication(_) => inconclusive(format!("traces of {} are not replayed yet", header.protocol)),
     }
 }
 
