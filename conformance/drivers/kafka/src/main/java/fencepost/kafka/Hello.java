@@ -21,7 +21,8 @@ final class Hello {
         hello.set("kinds", Answers.array(List.of("wire", "state", "function")));
         var features = hello.putArray("features");
         List.of("targets", "timers", "lagging_high_watermark", "static_members", "classic_members", "transactions",
-            "leader_epochs", "bytes", "topics_change", "max_size").forEach(features::add);
+            "leader_epochs", "bytes", "topics_change", "max_size", "rounds_in_steps", "restart", "crash_in_swap", "followers",
+            "time_look_up", "segment_deletion", "producer_expiration").forEach(features::add);
         if (KafkaRelease.hasAssignmentInterval()) {
             features.add("assignment_interval");
         }
