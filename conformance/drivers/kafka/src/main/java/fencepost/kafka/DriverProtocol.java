@@ -109,10 +109,10 @@ final class DriverProtocol {
     }
 
     /** A function trace, which needs no reset. */
-    private static void call(JsonNode request, ObjectNode answer) {
+    private void call(JsonNode request, ObjectNode answer) {
         try {
             Reply reply = request.path("trace").asText().startsWith(COMPACTION)
-                ? CompactionFunction.decide(request.path("given"), request.get("call"))
+                ? CompactionFunction.decide(request.path("given"), request.get("call"), logs)
                 : FunctionCall.decide(request.path("given"), request.get("call"));
             if (reply.error() == null) {
                 answer.putObject("ok").set("outcome", reply.answer());

@@ -37,9 +37,7 @@ final class Batches {
         MemoryRecordsBuilder batch = body.hasNonNull("horizon_ms")
             ? StorageRelease.stampedBatch(
                 compression, producerId, epoch, sequence, transactional, body.get("horizon_ms").asLong())
-            : new MemoryRecordsBuilder(ByteBuffer.allocate(BUFFER_BYTES), RecordBatch.CURRENT_MAGIC_VALUE, compression,
-                TimestampType.CREATE_TIME, 0L, RecordBatch.NO_TIMESTAMP, producerId, epoch, sequence, transactional, false,
-                RecordBatch.NO_PARTITION_LEADER_EPOCH, BUFFER_BYTES);
+            : builder(compression, producerId, epoch, sequence, transactional);
         if (!body.path("records").isArray() || body.get("records").isEmpty()) {
             throw new IllegalArgumentException("a batch without records");
         }
@@ -47,6 +45,15 @@ final class Batches {
             batch.append(added.path("timestamp_ms").asLong(nowMs), bytes(added.path("key")), bytes(added.path("value")));
         }
         return batch.build();
+    }
+
+    /** A builder of a batch that has no delete horizon. */
+    static MemoryRecordsBuilder builder(
+        Compression compression, long producerId, short epoch, int sequence, boolean transactional
+    ) {
+        return new MemoryRecordsBuilder(ByteBuffer.allocate(BUFFER_BYTES), RecordBatch.CURRENT_MAGIC_VALUE, compression,
+            TimestampType.CREATE_TIME, 0L, RecordBatch.NO_TIMESTAMP, producerId, epoch, sequence, transactional, false,
+            RecordBatch.NO_PARTITION_LEADER_EPOCH, BUFFER_BYTES);
     }
 
     /** A marker; with transaction protocol 2 the coordinator raises the epoch before it writes one (KIP-890). */
@@ -71,7 +78,7 @@ final class Batches {
         return bytes == null ? null : StandardCharsets.UTF_8.decode(bytes).toString();
     }
 
-    private static byte[] bytes(JsonNode text) {
+    static byte[] bytes(JsonNode text) {
         return text.isNull() || text.isMissingNode() ? null : text.asText().getBytes(StandardCharsets.UTF_8);
     }
 

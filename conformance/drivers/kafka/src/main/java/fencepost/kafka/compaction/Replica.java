@@ -222,17 +222,24 @@ final class Replica {
         manager.removeMetrics();
     }
 
-    /** A cleaner whose map takes this many keys: one more slot than that, which has to stay free. */
     private Cleaner newCleaner(int mapEntries) {
+        var map = newMap(mapEntries);
+        double loadFactor = (mapEntries + 0.5) / map.slots();
+        return new Cleaner(0, map, COPY_BUFFER_BYTES, LARGEST_COPY_BUFFER_BYTES, loadFactor, NO_THROTTLE, clock,
+            partition -> round.hook());
+    }
+
+    Cleaner cleaner() {
+        return cleaner;
+    }
+
+    /** A map that takes this many keys: it has one more slot than that, which has to stay free. */
+    static SkimpyOffsetMap newMap(int mapEntries) {
         if (mapEntries < 1) {
             throw new Skipped("Kafka's cleaner does not start with a map of less than one key");
         }
         try {
-            int slots = Math.addExact(mapEntries, 1);
-            var map = new SkimpyOffsetMap(Math.multiplyExact(BYTES_PER_MAP_ENTRY, slots), "MD5");
-            double loadFactor = (mapEntries + 0.5) / slots;
-            return new Cleaner(0, map, COPY_BUFFER_BYTES, LARGEST_COPY_BUFFER_BYTES, loadFactor, NO_THROTTLE, clock,
-                partition -> round.hook());
+            return new SkimpyOffsetMap(Math.multiplyExact(BYTES_PER_MAP_ENTRY, Math.addExact(mapEntries, 1)), "MD5");
         } catch (NoSuchAlgorithmException problem) {
             throw new IllegalStateException(problem);
         }

@@ -5,14 +5,18 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Optional;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.*;
 import org.apache.kafka.common.record.internal.*;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.Cleaner;
 import org.apache.kafka.storage.internals.log.CleanerStats;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.LogCleanerManager;
+import org.apache.kafka.storage.internals.log.LogToClean;
 import org.apache.kafka.storage.internals.log.OffsetMap;
 import org.apache.kafka.storage.internals.log.ProducerStateEntry;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
@@ -35,6 +39,8 @@ final class StorageRelease {
     private static final Method FILTER = KafkaRelease.firstOf(
         KafkaRelease.method(MemoryRecords.class, "filterTo", 4), KafkaRelease.method(MemoryRecords.class, "filterTo", 3));
     private static final Method RETAIN = KafkaRelease.method(Cleaner.class, "shouldRetainRecord", 6);
+    /** Public until 4.2. */
+    private static final Method OFFSETS_TO_CLEAN = KafkaRelease.method(LogCleanerManager.class, "cleanableOffsets", 3);
     private static final Class<?> RETAINED_OFFSETS = KafkaRelease.firstOf(
         KafkaRelease.find("fencepost.kafka.compaction.since43.RetainedOffsets"),
         KafkaRelease.find("fencepost.kafka.compaction.until42.RetainedOffsets"));
@@ -42,7 +48,7 @@ final class StorageRelease {
     private StorageRelease() {
     }
 
-    /** Whether a marker's epoch is checked against the transaction protocol. */
+    /** Appends a marker as the transaction coordinator does. */
     static LogAppendInfo appendMarker(UnifiedLog log, MemoryRecords marker, int leaderEpoch, int transactionProtocol) {
         Object[] arguments = {marker, leaderEpoch, AppendOrigin.COORDINATOR, RequestLocal.noCaching(),
             VerificationGuard.SENTINEL, (short) transactionProtocol};
@@ -90,9 +96,18 @@ final class StorageRelease {
         return output;
     }
 
+    /** {@code LogCleanerManager#cleanableOffsets}: where a round begins, and the first offset that it must not clean. */
+    static LogToClean offsetsToClean(UnifiedLog log, Optional<Long> checkpoint, long nowMs) {
+        Object found = KafkaRelease.call(OFFSETS_TO_CLEAN, null, log, checkpoint, nowMs);
+        long from = (long) KafkaRelease.call(KafkaRelease.method(found.getClass(), "firstDirtyOffset", 0), found);
+        long end = (long) KafkaRelease.call(KafkaRelease.method(found.getClass(), "firstUncleanableDirtyOffset", 0), found);
+        return new LogToClean(log, from, end, false);
+    }
+
     /** {@code Cleaner#shouldRetainRecord}, which decides about a record of a batch that is not aborted. */
-    static boolean retains(Cleaner cleaner, OffsetMap map, MutableRecordBatch batch, CleanerStats stats, long nowMs) {
-        return (boolean) KafkaRelease.call(RETAIN, cleaner, map, false, batch, batch.iterator().next(), stats, nowMs);
+    static boolean retains(Cleaner cleaner, OffsetMap map, RecordBatch batch, long nowMs) {
+        CleanerStats statistics = new CleanerStats(Time.SYSTEM);
+        return (boolean) KafkaRelease.call(RETAIN, cleaner, map, false, batch, batch.iterator().next(), statistics, nowMs);
     }
 
     private static Object noCaching(Class<?> bufferSupplier) {
