@@ -13,8 +13,6 @@ import org.apache.kafka.storage.internals.log.ProducerStateManager;
 /** What is appended, as Kafka's own classes write it: a client's batch, a transaction's marker, bytes. */
 final class Batches {
     static final int BUFFER_BYTES = 64 * 1024;
-    /** The log's own; the protocol {@code compaction} has no leader elections. */
-    static final int LEADER_EPOCH = 0;
     private static final int COORDINATOR_EPOCH = 0;
 
     private Batches() {

@@ -30,6 +30,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;
  * LogCleanerManager#cleanableOffsets} looks at one, which is written here with the offsets that are given.
  */
 public final class CompactionFunction {
+    private static final int LEADER_EPOCH = 0;
+
     private CompactionFunction() {
     }
 
@@ -127,8 +129,8 @@ public final class CompactionFunction {
             boolean isActive = segment == segments.size() - 1;
             long next = isActive ? end : segments.get(segment + 1);
             if (next > segments.get(segment)) {
-                log.appendAsFollower(MemoryRecords.withRecords(next - 1, Compression.NONE, Batches.LEADER_EPOCH,
-                    new SimpleRecord(0, "k".getBytes(StandardCharsets.UTF_8), new byte[0])), Batches.LEADER_EPOCH);
+                log.appendAsFollower(MemoryRecords.withRecords(next - 1, Compression.NONE, LEADER_EPOCH,
+                    new SimpleRecord(0, "k".getBytes(StandardCharsets.UTF_8), new byte[0])), LEADER_EPOCH);
             }
             if (!isActive) {
                 log.roll();

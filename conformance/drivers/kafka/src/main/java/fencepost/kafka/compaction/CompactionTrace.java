@@ -33,6 +33,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;
 public final class CompactionTrace implements Trace {
     private static final int A_DAY_MS = 24 * 60 * 60 * 1000;
     private static final String ONLY = "only";
+    /** A follower drops batches of a newer epoch than that of the leader from whom it asked for them. */
+    private static final int ANY_LEADER_EPOCH = Integer.MAX_VALUE;
 
     private final ManualClock clock = new ManualClock();
     private final Producers producers = new Producers();
@@ -161,21 +163,21 @@ public final class CompactionTrace implements Trace {
         long producer = body.hasNonNull("producer")
             ? producers.id(body.get("producer").asText()) : RecordBatch.NO_PRODUCER_ID;
         MemoryRecords batch = Batches.append(body, producer, log.producerStateManager(), clock.milliseconds());
-        return appended(() -> log.appendAsLeader(batch, Batches.LEADER_EPOCH, AppendOrigin.CLIENT));
+        return appended(() -> log.appendAsLeader(batch, leaderEpoch(log), AppendOrigin.CLIENT));
     }
 
     private Outcome appendBytes(JsonNode body, UnifiedLog log) {
         MemoryRecords batches = Batches.ofHex(body.path("bytes").asText());
         return appended(body.path("origin").asText().equals("leader")
-            ? () -> log.appendAsFollower(batches, Batches.LEADER_EPOCH)
-            : () -> log.appendAsLeader(batches, Batches.LEADER_EPOCH, AppendOrigin.CLIENT));
+            ? () -> log.appendAsFollower(batches, ANY_LEADER_EPOCH)
+            : () -> log.appendAsLeader(batches, leaderEpoch(log), AppendOrigin.CLIENT));
     }
 
     private Outcome endTransaction(JsonNode body, UnifiedLog log) {
         long producer = producers.id(body.path("producer").asText());
         MemoryRecords marker = Batches.marker(
             body.path("result").asText(), transactionProtocol, producer, log.producerStateManager(), clock.milliseconds());
-        return appended(() -> StorageRelease.appendMarker(log, marker, Batches.LEADER_EPOCH, transactionProtocol));
+        return appended(() -> StorageRelease.appendMarker(log, marker, leaderEpoch(log), transactionProtocol));
     }
 
     private interface Append {
@@ -225,10 +227,10 @@ public final class CompactionTrace implements Trace {
             }
             ByteBuffer copy = ByteBuffer.allocate(fetched.sizeInBytes());
             for (var batch : fetched.batches()) {
-                ((MutableRecordBatch) batch).writeTo(copy);
+                batch.writeTo(copy);
             }
             copy.flip();
-            LogAppendInfo appended = follower.appendAsFollower(MemoryRecords.readableRecords(copy), Batches.LEADER_EPOCH);
+            LogAppendInfo appended = follower.appendAsFollower(MemoryRecords.readableRecords(copy), ANY_LEADER_EPOCH);
             first = first < 0 ? appended.firstOffset() : first;
         }
         return first < 0 ? Outcome.NOTHING : answer(answer().put("first", first).put("last", follower.logEndOffset() - 1));
@@ -258,6 +260,11 @@ public final class CompactionTrace implements Trace {
             .filter(found -> found.offset < log.highWatermark())
             .map(found -> answer(answer().put("first", found.offset).put("timestamp_ms", found.timestamp)))
             .orElse(Outcome.NOTHING);
+    }
+
+    /** The newest that the log knows: in the protocol {@code compaction} nobody is elected. */
+    private static int leaderEpoch(UnifiedLog log) {
+        return log.latestEpoch().orElse(0);
     }
 
     private Replica at(String broker) {

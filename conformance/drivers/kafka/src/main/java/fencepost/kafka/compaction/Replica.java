@@ -62,6 +62,8 @@ final class Replica {
         this.directory = parent.resolve(PARTITION.toString());
         this.producerExpirationMs = producerExpirationMs;
         this.cleaner = newCleaner(mapEntries);
+        // Of a trace that broke something may be left.
+        LogFiles.deleteAll(parent);
         try {
             Files.createDirectories(directory);
         } catch (IOException problem) {
