@@ -35,9 +35,9 @@ final class StorageRelease {
     private static final Method ABANDON = KafkaRelease.firstOf(
         KafkaRelease.method(UnifiedLog.class, "closeQuietly", 0), KafkaRelease.method(UnifiedLog.class, "closeHandlers", 0));
     private static final Method LAST_SEQUENCE = KafkaRelease.method(ProducerStateEntry.class, "lastSeq", 0);
-    /** 4.4 also takes a limit of what a batch may be decompressed to. */
-    private static final Method FILTER = KafkaRelease.firstOf(
-        KafkaRelease.method(MemoryRecords.class, "filterTo", 4), KafkaRelease.method(MemoryRecords.class, "filterTo", 3));
+    /** 4.4 also takes a limit of what a batch may be decompressed to. There is a private method of this name, too. */
+    private static final Method FILTER = Arrays.stream(MemoryRecords.class.getMethods())
+        .filter(method -> method.getName().equals("filterTo")).findFirst().orElseThrow();
     private static final Method RETAIN = KafkaRelease.method(Cleaner.class, "shouldRetainRecord", 6);
     /** Public until 4.2. */
     private static final Method OFFSETS_TO_CLEAN = KafkaRelease.method(LogCleanerManager.class, "cleanableOffsets", 3);
