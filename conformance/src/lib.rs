@@ -16,6 +16,7 @@
 //! | [`show`] | a trace for a reader |
 //! | [`smoke`] | twelve checks of a new driver |
 //! | [`selection`], [`pattern`] | which traces |
+//! | [`verify_log`] | a partition's directory of a broker, read in one pass |
 //! | [`cli`], [`exit`] | the command line |
 
 pub mod cli;
@@ -39,4 +40,5 @@ pub mod show;
 pub mod smoke;
 pub mod suite;
 pub mod target;
+pub mod verify_log;
 pub mod wire;
