@@ -81,6 +81,12 @@ mutants! {
 }
 
 impl Mutant {
+    /// Whether it is a client's, so that the coordinator does right all the same.
+    #[must_use]
+    pub fn is_clients(self) -> bool {
+        matches!(self, Self::RetryAnywhere | Self::CommitsUnowned)
+    }
+
     /// Why no property tells the slip from the right rules, for those where that is so.
     #[must_use]
     pub fn unseen(self) -> Option<&'static str> {
