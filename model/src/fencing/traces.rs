@@ -375,6 +375,8 @@ struct Rendering<'a> {
     interpreter: Interpreter,
     /// Kafka as shipped, for a trace that both shall meet.
     companion: Option<Interpreter>,
+    /// Whether refusals are asked beside the steps, and those that were.
+    asks: bool,
     asked: BTreeSet<(KafkaError, u128)>,
     number: u32,
     behaviour: Behaved,
@@ -403,7 +405,15 @@ impl<'a> Rendering<'a> {
         let companion = if both { Some(begin(shipped, Mutant::None)?) } else { None };
         let start = interpreter.observe();
         let behaviour = Behaviour { configure, setup: operations, start, steps: Vec::new() };
-        Ok(Self { naming: Naming { setting }, interpreter, companion, asked: BTreeSet::new(), number, behaviour })
+        Ok(Self {
+            naming: Naming { setting },
+            interpreter,
+            companion,
+            asks: true,
+            asked: BTreeSet::new(),
+            number,
+            behaviour,
+        })
     }
 
     fn step(&mut self, mut operation: Operation) -> Result<(), String> {
@@ -448,7 +458,7 @@ impl<'a> Rendering<'a> {
     fn refusals(&mut self, seen: &State) -> Result<Vec<Refusal<Vocabulary>>, String> {
         let mut refuse = Vec::new();
         for operation in probes(&self.naming, seen)? {
-            if refuse.len() == REFUSALS_A_STEP {
+            if !self.asks || refuse.len() == REFUSALS_A_STEP {
                 break;
             }
             let Ok(Reply { error: Some(error), trail, .. }) = self.interpreter.clone().apply(&operation) else {
@@ -697,6 +707,8 @@ impl Exported for Fencing {
         let variant = variant_name(&setting.rules)?;
         let both = !matches!(goal.aim, Aim::Violation(_)) && variant == ORACLE;
         let mut rendering = Rendering::new(setting, both)?;
+        // A coordinator that changes something when it refuses must not be asked for refusals beside the steps.
+        rendering.asks = goal.aim != Aim::Violation("S8");
         rendering.follow(&prolonged(goal, world, walk))?;
         if let Some(msg) = harm(goal, world, walk)
             && let Some(operation) = rendering.naming.message(&msg)?
