@@ -108,10 +108,11 @@ impl Interpreter {
         &self.coordinator
     }
 
-    /// Whether the broker keeps assignment epochs, so that they can be observed (3.7).
+    /// Whether the broker keeps assignment epochs, so that they can be observed (3.7). What can be observed is settled
+    /// with the first broker of a trace.
     #[must_use]
     pub fn shows_assignment_epochs(&self) -> bool {
-        self.rules.release >= Release::V4_3
+        self.setting.rules.release >= Release::V4_3
     }
 
     fn slot(&self, member: &MemberName) -> u8 {

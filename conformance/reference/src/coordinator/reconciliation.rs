@@ -155,7 +155,7 @@ pub fn reconcile(
         (MemberState::Unrevoked, _)
             if rules.slips(Mutation::AcknowledgementMissed) && inputs.target_epoch > epoch.next() =>
         {
-            start_over(member, inputs)
+            start_over(rules, member, inputs)
         }
         (MemberState::Unrevoked, subscription) if inputs.reports(rules, &member.pending_revocation) => {
             match subscription {
@@ -265,9 +265,10 @@ pub fn strip(rules: &Rules, member: &CurrentAssignment, inputs: &Inputs<'_>) -> 
     stepped
 }
 
-/// The slip of KAFKA-16249: a target that is newer than the revocation starts it over, whatever the member reports.
-fn start_over(member: &CurrentAssignment, inputs: &Inputs<'_>) -> CurrentAssignment {
-    let held = member.assigned.iter().chain(&member.pending_revocation).map(|(&p, &a)| (p, a));
-    let (assigned, pending_revocation) = held.partition(|(p, _)| inputs.target.contains(p));
-    CurrentAssignment { assigned, pending_revocation, ..member.clone() }
+/// The slip of KAFKA-16249: a target that is newer than the revocation has everything computed anew, from all that the member
+/// still has, whatever it reports.
+fn start_over(rules: &Rules, member: &CurrentAssignment, inputs: &Inputs<'_>) -> CurrentAssignment {
+    let mut whole = member.clone();
+    whole.assigned.append(&mut whole.pending_revocation);
+    next(rules, &whole, member.member_epoch, &Inputs { owned: None, ..*inputs })
 }
