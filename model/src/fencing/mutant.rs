@@ -105,6 +105,13 @@ impl Mutant {
             _ => None,
         }
     }
+
+    /// Why no trace tells the slip from the right rules, though a property of the model does.
+    #[must_use]
+    pub fn untraced(self) -> Option<&'static str> {
+        (self == Self::RebalanceRestarts)
+            .then_some("a trace fires timers by name and has no clock: a timer that starts again is the same timer")
+    }
 }
 
 impl std::fmt::Display for Mutant {

@@ -1,7 +1,7 @@
 //! What each slip breaks: a goal for every property that fails in the slip's row of the matrix.
 //!
 //! A slip has one row, the smallest bounds that show it (`rows.rs`), so that its shortest counterexamples are there. What
-//! the oracle fails in the same bounds is not the slip's. [`UNSEEN`] are slips that no trace can show.
+//! the oracle fails in the same bounds is not the slip's. [`Mutant::untraced`] says which slips no trace can show.
 
 use super::super::Fencing;
 use super::super::mutant::Mutant;
@@ -187,13 +187,6 @@ const BROKEN: &[Broken] = &[
     ),
     (Mutant::RefusalBumps, &[("S8", "A heartbeat is refused, and the group epoch rises")]),
 ];
-
-/// The slips that break properties of the model and look right in every trace.
-#[cfg(test)]
-const UNSEEN: &[(Mutant, &str)] = &[(
-    Mutant::RebalanceRestarts,
-    "a trace fires timers by name and has no clock, so that a timer that was started again is the same timer",
-)];
 
 /// A goal for each slip and each property that it breaks.
 pub(super) fn goals(goals: &mut Vec<Goal>) {
