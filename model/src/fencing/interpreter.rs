@@ -191,6 +191,9 @@ impl Interpreter {
                 }
                 (&fetch.id, decision)
             }
+            Operation::Expire(Expire { timer: Timer::OffsetsRetention, .. }) => {
+                return Err(unsupported("retention of offsets"));
+            }
             Operation::Expire(expire) => {
                 self.expire(expire, &mut reply.trail);
                 return Ok(reply);
