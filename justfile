@@ -39,10 +39,12 @@ nightly:
     cargo run --release -p fencepost-model -- check --all
     cargo run --release -p fencepost-model -- export --check --prove-all
 
-# Fuzz the reader of fixtures for a minute (needs a nightly toolchain and cargo-fuzz).
+# Fuzz the reader of fixtures and the reader of record batches, a minute each (needs a nightly toolchain and cargo-fuzz).
 fuzz SECONDS="60":
     mkdir -p fixtures/fuzz/corpus/reader
     cd fixtures/fuzz && cargo +nightly fuzz run reader corpus/reader ../tests/examples -- -timeout=10 -max_total_time={{SECONDS}}
+    mkdir -p fixtures/fuzz/corpus/record_batch
+    cd fixtures/fuzz && cargo +nightly fuzz run record_batch corpus/record_batch -- -timeout=10 -max_total_time={{SECONDS}}
 
 # Measure what states cost, and write the table of docs/performance.md.
 bench *CONFIGS="fencing/assignment-epoch-owned/*":

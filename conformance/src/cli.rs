@@ -6,6 +6,7 @@
 mod replay;
 mod smoke;
 mod traces;
+mod verify_log;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,7 @@ enum Command {
     Smoke(SmokeArgs),
     List(ListArgs),
     Show(ShowArgs),
+    VerifyLog(VerifyLogArgs),
     Completions(CompletionsArgs),
 }
 
@@ -83,6 +85,28 @@ pub struct ShowArgs {
     /// How it is shown
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Form,
+}
+
+/// Read a partition's directory of a Kafka broker, and tell what breaks the rules of compaction
+///
+/// Nothing is written. One pass over the segments finds batches that can't be read, checksums,
+/// offsets that go back, markers that went before their data (S8), aborted records and entries of
+/// the transaction index that do not fit together (S9, S11), and keys that are twice below the
+/// cleaner's checkpoint (S13). It warns of index entries that the next round may take for a later
+/// transaction's (N2). docs/compaction.md has the rules.
+///
+///   fencepost-conformance verify-log /var/lib/kafka/data/orders-0
+///
+/// Exit codes: 0 no rule is broken, 1 one is, 2 usage or a directory that can't be read, 4 cut short.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct VerifyLogArgs {
+    /// The directory TOPIC-PARTITION; the checkpoints are read from the one above it
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Also write what was found as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// Print the completions for a shell
@@ -209,6 +233,7 @@ pub fn main() -> Exit {
         Command::Smoke(arguments) => smoke::run(&arguments),
         Command::List(arguments) => traces::list(&arguments),
         Command::Show(arguments) => traces::show(&arguments),
+        Command::VerifyLog(arguments) => verify_log::run(&arguments),
         Command::Completions(CompletionsArgs { shell }) => {
             let mut completions = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "fencepost-conformance", &mut completions);

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fencepost_fixtures::TraceId;
+use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::trace::Vocabulary;
 use serde::Serialize;
@@ -253,6 +254,10 @@ impl Implementation for Driver {
     }
 
     fn fencing(&mut self) -> Option<&mut dyn Target<Fencing>> {
+        Some(self)
+    }
+
+    fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
         Some(self)
     }
 

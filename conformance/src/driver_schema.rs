@@ -2,6 +2,7 @@
 //!
 //! `conformance/schema/driver.json` is this; a test keeps it current.
 
+use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -12,16 +13,20 @@ use crate::wire::{AnswerLine, Command, HelloLine};
 #[must_use]
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let command = generator.subschema_for::<Command<'static, Fencing>>();
     let hello = generator.subschema_for::<HelloLine>();
-    let answer = generator.subschema_for::<AnswerLine<Fencing>>();
+    let commands = [
+        generator.subschema_for::<Command<'static, Fencing>>(),
+        generator.subschema_for::<Command<'static, Compaction>>(),
+    ];
+    let answers =
+        [generator.subschema_for::<AnswerLine<Fencing>>(), generator.subschema_for::<AnswerLine<Compaction>>()];
     let definitions: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The driver protocol of fencepost, version 0",
         "description": "One line each way. `command` is what a driver reads; it answers `hello` with `hello`, `reset` and `step` with `answer`, and `bye` by ending.",
         "type": "object",
-        "properties": { "command": command, "hello": hello, "answer": answer },
+        "properties": { "command": { "anyOf": commands }, "hello": hello, "answer": { "anyOf": answers } },
         "$defs": definitions,
     })
 }

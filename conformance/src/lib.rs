@@ -4,22 +4,23 @@
 //! |---|---|
 //! | [`target`] | the one trait through which a trace meets an implementation |
 //! | [`replayer`] | one trace on one target, compared step by step |
-//! | [`replayable`] | what the replayer must know of a protocol; [`fencing`] is one |
+//! | [`replayable`] | what the replayer must know of a protocol; [`fencing`] and [`compaction`] are two; their `phrases` are the words of the reports |
 //! | [`implementation`] | the targets of an implementation, a protocol each |
-//! | [`reference_target`] | the reference coordinator, in this process |
+//! | [`reference_target`], [`reference_log`] | the reference, in this process |
 //! | [`driver`], [`process`], [`wire`], [`driver_schema`] | an implementation in another process, behind JSON lines |
 //! | [`runner`] | many traces, side by side |
 //! | [`expectations`] | a target's known deviations |
 //! | [`fingerprint`] | which variant a target behaves like |
 //! | [`report`] | what a run came to, in four forms |
 //! | [`suite`] | the traces as tests of an implementation in Rust |
-//! | [`phrases`] | the words of the reports |
 //! | [`show`] | a trace for a reader |
 //! | [`smoke`] | twelve checks of a new driver |
 //! | [`selection`], [`pattern`] | which traces |
+//! | [`verify_log`] | a partition's directory of a broker, read in one pass |
 //! | [`cli`], [`exit`] | the command line |
 
 pub mod cli;
+pub mod compaction;
 pub mod driver;
 pub mod driver_schema;
 pub mod exit;
@@ -28,8 +29,8 @@ pub mod fencing;
 pub mod fingerprint;
 pub mod implementation;
 pub mod pattern;
-pub mod phrases;
 pub mod process;
+pub mod reference_log;
 pub mod reference_target;
 pub mod replayable;
 pub mod replayer;
@@ -40,4 +41,5 @@ pub mod show;
 pub mod smoke;
 pub mod suite;
 pub mod target;
+pub mod verify_log;
 pub mod wire;

@@ -1,7 +1,7 @@
 //! What the replayer must know of a protocol beyond its vocabulary: what its operations need, how its epochs move, how
 //! two states differ, and how all of it reads in a sentence.
 //!
-//! A new protocol is one implementation of [`Replayable`]; [`crate::fencing`] is the first.
+//! A new protocol is one implementation of [`Replayable`]; [`crate::fencing`] was the first.
 
 use std::collections::BTreeSet;
 
@@ -46,6 +46,9 @@ pub trait Replayable: Vocabulary {
 
     /// What the target can show of a decision's outcome, so that two of them can be held against each other.
     fn visible_outcome(outcome: &Self::Outcome, unseen: &BTreeSet<Unseen>) -> Self::Outcome;
+
+    /// What stands on the other side of a request, as in `coordinator`.
+    fn place() -> &'static str;
 
     /// Who sends the request that an operation is; none where it is no request.
     fn sender(operation: &Self::Operation) -> Option<String>;

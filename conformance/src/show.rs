@@ -25,10 +25,10 @@ pub fn show(document: &Document, form: Form) -> Result<String, YamlError> {
     match (form, document) {
         (Form::Text, Document::Fencing(trace)) => Ok(text(trace)),
         (Form::Mermaid, Document::Fencing(trace)) => Ok(mermaid(trace)),
-        // The other protocols have no words of their own yet; what is written can be read.
-        (Form::Text | Form::Mermaid, Document::Compaction(_) | Document::Replication(_)) | (Form::Yaml, _) => {
-            reader::to_yaml(document)
-        }
+        (Form::Text, Document::Compaction(trace)) => Ok(text(trace)),
+        (Form::Mermaid, Document::Compaction(trace)) => Ok(mermaid(trace)),
+        // Replication has no words of its own yet; what is written can be read.
+        (Form::Text | Form::Mermaid, Document::Replication(_)) | (Form::Yaml, _) => reader::to_yaml(document),
     }
 }
 
@@ -122,6 +122,7 @@ pub fn mermaid<V: Replayable>(trace: &Trace<V>) -> String {
 }
 
 fn write_mermaid<V: Replayable>(out: &mut String, trace: &Trace<V>) -> fmt::Result {
+    let place = V::place();
     writeln!(out, "sequenceDiagram")?;
     writeln!(out, "  %% {}", trace.header.id)?;
     let behaviour = match &trace.body {
@@ -131,42 +132,42 @@ fn write_mermaid<V: Replayable>(out: &mut String, trace: &Trace<V>) -> fmt::Resu
                 Ok(outcome) => V::outcome_phrase(outcome),
                 Err(error) => error.to_string(),
             };
-            writeln!(out, "  participant coordinator")?;
+            writeln!(out, "  participant {place}")?;
             let call = label(&V::call_phrase(&function.call));
-            return writeln!(out, "  Note over coordinator: {call}<br/>{}", label(&outcome));
+            return writeln!(out, "  Note over {place}: {call}<br/>{}", label(&outcome));
         }
     };
     let mut senders: Vec<String> = behaviour.steps.iter().filter_map(|step| V::sender(&step.operation)).collect();
     senders.sort();
     senders.dedup();
-    writeln!(out, "  participant coordinator")?;
+    writeln!(out, "  participant {place}")?;
     for sender in &senders {
         writeln!(out, "  participant {}", actor(sender))?;
     }
     for line in V::state_phrases(&behaviour.start) {
-        writeln!(out, "  Note over coordinator: {}", label(&line))?;
+        writeln!(out, "  Note over {place}: {}", label(&line))?;
     }
     for (step, number) in behaviour.steps.iter().zip(1..) {
         let doing = label(&V::operation_phrase(&step.operation));
         match V::sender(&step.operation).map(|sender| actor(&sender)) {
-            None => writeln!(out, "  Note over coordinator: {number}. {doing}")?,
+            None => writeln!(out, "  Note over {place}: {number}. {doing}")?,
             Some(sender) => {
-                writeln!(out, "  {sender}->>coordinator: {number}. {doing}")?;
+                writeln!(out, "  {sender}->>{place}: {number}. {doing}")?;
                 match (&step.answer, step.error) {
                     (Some(answer), _) => {
-                        writeln!(out, "  coordinator-->>{sender}: {}", label(&V::answer_phrase(answer)))?;
+                        writeln!(out, "  {place}-->>{sender}: {}", label(&V::answer_phrase(answer)))?;
                     }
-                    (None, Some(error)) => writeln!(out, "  coordinator--x{sender}: {error}")?,
+                    (None, Some(error)) => writeln!(out, "  {place}--x{sender}: {error}")?,
                     (None, None) => {}
                 }
             }
         }
         for (name, completion) in &step.completes {
             let ended = label(&V::completion_phrase(completion));
-            writeln!(out, "  Note over coordinator: {name} is answered: {ended}")?;
+            writeln!(out, "  Note over {place}: {name} is answered: {ended}")?;
         }
         if trace.header.decisive == Some(number) {
-            writeln!(out, "  Note over coordinator: decisive")?;
+            writeln!(out, "  Note over {place}: decisive")?;
         }
     }
     Ok(())

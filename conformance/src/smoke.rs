@@ -242,7 +242,7 @@ impl Conversation {
 fn named(answered: &Answered<Fencing>) -> String {
     match answered {
         Answered::Nothing => "without an answer".to_owned(),
-        Answered::Answer(answer) => crate::phrases::answer(answer),
+        Answered::Answer(answer) => crate::fencing::phrases::answer(answer),
         Answered::Error(error) => format!("with the error {error}"),
         Answered::Skipped(reason) => format!("as skipped: {reason}"),
     }
@@ -389,7 +389,7 @@ fn targets(conversation: &mut Conversation) -> Result<Checked, Fault> {
                 Checked::Wrong(format!(
                     "expected epoch {}, assigned t-1, was answered {}",
                     epoch.0.saturating_add(1),
-                    crate::phrases::answer(&answer)
+                    crate::fencing::phrases::answer(&answer)
                 ))
             }
         }

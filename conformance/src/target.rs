@@ -159,6 +159,20 @@ features! {
     MaxSize = "max_size",
     /// Partitions are shown with their assignment epochs. Without it, which partitions there are is compared.
     AssignmentEpochs = "assignment_epochs",
+    /// A round of the cleaner stops between its steps.
+    RoundsInSteps = "rounds_in_steps",
+    /// The process can be stopped, and comes back, or dies between two operations.
+    Restart = "restart",
+    /// The process dies between two file operations of a swap.
+    CrashInSwap = "crash_in_swap",
+    /// There can be followers.
+    Followers = "followers",
+    /// A consumer looks up an offset by time.
+    TimeLookUp = "time_look_up",
+    /// `cleanup.policy` can be `delete`, and segments are deleted.
+    SegmentDeletion = "segment_deletion",
+    /// Producers are forgotten when they wrote nothing for long enough.
+    ProducerExpiration = "producer_expiration",
 }
 
 impl fmt::Display for Feature {
@@ -181,6 +195,16 @@ pub enum Unseen {
     Offsets,
     /// The offsets that wait for the end of a transaction.
     Staged,
+    /// The base offsets of the segments.
+    Segments,
+    /// The entries of the transaction indexes.
+    TransactionIndex,
+    /// What the log knows of producers.
+    Producers,
+    /// The cleaner's checkpoint.
+    FirstDirty,
+    /// The last stable offset.
+    LastStable,
 }
 
 /// What *reset* is given.

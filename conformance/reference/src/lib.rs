@@ -4,7 +4,9 @@
 //! | Module | Protocol |
 //! | --- | --- |
 //! | [`coordinator`] | assignment-epoch fencing: whose offset commits are accepted while partitions move |
+//! | [`storage`] | compaction: what the cleaner of a log may drop, and when |
 //!
 //! There is no clock, no randomness and no thread in here: ids and the time come with the calls.
 
 pub mod coordinator;
+pub mod storage;

@@ -1,5 +1,7 @@
 //! Fencing as the replayer needs it: which feature an operation asks for, and how two states differ.
 
+pub mod phrases;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use fencepost_fixtures::fencing::{
@@ -9,7 +11,6 @@ use fencepost_fixtures::fencing::{
 use fencepost_fixtures::names::{Epoch, MemberName, TopicPartition};
 use fencepost_fixtures::trace::{Behaviour, Function, Never};
 
-use crate::phrases;
 use crate::replayable::{Difference, Replayable};
 use crate::target::{Feature, Unseen};
 
@@ -130,6 +131,10 @@ impl Replayable for Fencing {
             hide_epochs(&mut member.assigned, &mut member.pending_revocation);
         }
         outcome
+    }
+
+    fn place() -> &'static str {
+        "coordinator"
     }
 
     fn sender(operation: &Operation) -> Option<String> {

@@ -1,0 +1,394 @@
+//! A segment: a log file with its three indexes (Kafka's `LogSegment`).
+//!
+//! As in 4.4.0 each batch, not each append, may get an index entry: when more than `index.interval.bytes` were written
+//! since the last one. That holds for cleaned segments too (docs/compaction.md 2.4).
+
+use std::path::{Path, PathBuf};
+
+use super::batch_reader::{BatchReader, LogBatch};
+use super::fs::FileSystem;
+use super::leader_epoch_checkpoint::LeaderEpochs;
+use super::log_error::LogError;
+use super::log_rules::LogConfig;
+use super::names::{Millis, Offset};
+use super::offset_index::{OffsetIndex, relative_offset};
+use super::producer_append::AppendOrigin;
+use super::producer_state::ProducerState;
+use super::segment_batches::{SegmentBatches, StoredBatch};
+use super::segment_files::{FileKind, FileName, FileStage};
+use super::time_index::{TimeIndex, TimestampOffset};
+use super::transaction_index::TransactionIndex;
+
+/// A segment. See the module.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    directory: PathBuf,
+    base: Offset,
+    stage: FileStage,
+    size: u64,
+    index_interval: u64,
+    offset_index: OffsetIndex,
+    time_index: TimeIndex,
+    transaction_index: TransactionIndex,
+    bytes_since_index: u64,
+    largest: Option<TimestampOffset>,
+    /// The max timestamp of the first batch: the segment's age counts from it.
+    first_timestamp: Option<Millis>,
+    created: Millis,
+}
+
+impl Segment {
+    /// An empty segment; files of its names are emptied.
+    pub fn create(
+        fs: &dyn FileSystem,
+        directory: &Path,
+        base: Offset,
+        stage: FileStage,
+        config: &LogConfig,
+        now: Millis,
+    ) -> Result<Self, LogError> {
+        let path = |kind| FileName::new(base, kind).at(stage).path(directory);
+        let max_bytes = config.segment_index_bytes;
+        fs.create(&path(FileKind::Log))?;
+        fs.set_modified(&path(FileKind::Log), now)?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            base,
+            stage,
+            size: 0,
+            index_interval: config.index_interval_bytes,
+            offset_index: OffsetIndex::create(fs, &path(FileKind::OffsetIndex), base, max_bytes)?,
+            time_index: TimeIndex::create(fs, &path(FileKind::TimeIndex), base, max_bytes)?,
+            transaction_index: TransactionIndex::create(fs, &path(FileKind::TransactionIndex))?,
+            bytes_since_index: 0,
+            largest: None,
+            first_timestamp: None,
+            created: now,
+        })
+    }
+
+    /// The segment of these files. An index that is missing or does not read is an error; [`Self::rebuild`] repairs it.
+    pub fn open(
+        fs: &dyn FileSystem,
+        directory: &Path,
+        base: Offset,
+        stage: FileStage,
+        config: &LogConfig,
+    ) -> Result<Self, LogError> {
+        let path = |kind| FileName::new(base, kind).at(stage).path(directory);
+        let max_bytes = config.segment_index_bytes;
+        let size = fs.len(&path(FileKind::Log))?;
+        let time_index = TimeIndex::open(fs, &path(FileKind::TimeIndex), base, max_bytes)?;
+        let offset_index = OffsetIndex::open(fs, &path(FileKind::OffsetIndex), base, max_bytes)?;
+        if let Some(beyond) = offset_index.last().filter(|last| u64::from(last.position) >= size) {
+            let fault = format!("an entry for byte {} of a log of {size} bytes", beyond.position);
+            return Err(LogError::corrupt(&path(FileKind::OffsetIndex), offset_index.size(), fault));
+        }
+        let mut segment = Self {
+            directory: directory.to_owned(),
+            base,
+            stage,
+            size,
+            index_interval: config.index_interval_bytes,
+            largest: time_index.last(),
+            offset_index,
+            time_index,
+            transaction_index: TransactionIndex::open(fs, &path(FileKind::TransactionIndex), base)?,
+            bytes_since_index: 0,
+            first_timestamp: None,
+            created: fs.modified(&path(FileKind::Log))?,
+        };
+        segment.bytes_since_index = size - segment.offset_index.last().map_or(0, |last| u64::from(last.position));
+        Ok(segment)
+    }
+
+    /// The segment of a log file whose indexes are empty and to be filled by [`Self::recover`].
+    pub fn rebuild(fs: &dyn FileSystem, directory: &Path, base: Offset, config: &LogConfig) -> Result<Self, LogError> {
+        let path = |kind| FileName::new(base, kind).path(directory);
+        let max_bytes = config.segment_index_bytes;
+        Ok(Self {
+            directory: directory.to_owned(),
+            base,
+            stage: FileStage::Final,
+            size: fs.len(&path(FileKind::Log))?,
+            index_interval: config.index_interval_bytes,
+            offset_index: OffsetIndex::create(fs, &path(FileKind::OffsetIndex), base, max_bytes)?,
+            time_index: TimeIndex::create(fs, &path(FileKind::TimeIndex), base, max_bytes)?,
+            transaction_index: TransactionIndex::create(fs, &path(FileKind::TransactionIndex))?,
+            bytes_since_index: 0,
+            largest: None,
+            first_timestamp: None,
+            created: fs.modified(&path(FileKind::Log))?,
+        })
+    }
+
+    /// The offset in its name: nothing in it is below.
+    #[must_use]
+    pub const fn base(&self) -> Offset {
+        self.base
+    }
+
+    /// The bytes of the log file.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The offset index.
+    #[must_use]
+    pub const fn offset_index(&self) -> &OffsetIndex {
+        &self.offset_index
+    }
+
+    /// The time index.
+    #[must_use]
+    pub const fn time_index(&self) -> &TimeIndex {
+        &self.time_index
+    }
+
+    /// The transaction index.
+    #[must_use]
+    pub const fn transaction_index(&self) -> &TransactionIndex {
+        &self.transaction_index
+    }
+
+    pub(super) fn transaction_index_mut(&mut self) -> &mut TransactionIndex {
+        &mut self.transaction_index
+    }
+
+    /// The path of one of its files.
+    #[must_use]
+    pub fn path(&self, kind: FileKind) -> PathBuf {
+        FileName::new(self.base, kind).at(self.stage).path(&self.directory)
+    }
+
+    /// When the log file was last written: what the rule before KIP-534 decided by.
+    pub fn modified(&self, fs: &dyn FileSystem) -> Result<Millis, LogError> {
+        Ok(fs.modified(&self.path(FileKind::Log))?)
+    }
+
+    /// Sets that time; a cleaned segment has that of the last of its sources.
+    pub fn set_modified(&self, fs: &dyn FileSystem, at: Millis) -> Result<(), LogError> {
+        Ok(fs.set_modified(&self.path(FileKind::Log), at)?)
+    }
+
+    /// The largest timestamp of its records, else the time of its last write (`LogSegment#largestTimestamp`).
+    pub fn largest_timestamp(&self, fs: &dyn FileSystem) -> Result<Millis, LogError> {
+        match self.largest {
+            Some(largest) if largest.timestamp.0 >= 0 => Ok(largest.timestamp),
+            _ => self.modified(fs),
+        }
+    }
+
+    /// The max timestamp of the first batch, if there is one.
+    pub fn first_batch_timestamp(&self, fs: &dyn FileSystem) -> Result<Option<Millis>, LogError> {
+        if self.first_timestamp.is_some() {
+            return Ok(self.first_timestamp);
+        }
+        let path = self.path(FileKind::Log);
+        match self.batches(fs, 0).next().transpose()? {
+            Some(batch) => Ok(Some(batch.view(&path)?.max_timestamp())),
+            None => Ok(None),
+        }
+    }
+
+    /// How long the segment has waited to be rolled, when a batch of `timestamp` arrives at `now`.
+    pub fn waited(&self, fs: &dyn FileSystem, now: Millis, timestamp: Millis) -> Result<i64, LogError> {
+        Ok(match self.first_batch_timestamp(fs)? {
+            Some(first) if first.0 >= 0 => timestamp.0.wrapping_sub(first.0),
+            _ => now.0.wrapping_sub(self.created.0),
+        })
+    }
+
+    /// Whether the indexes can say this offset.
+    #[must_use]
+    pub fn can_hold(&self, offset: Offset) -> bool {
+        relative_offset(self.base, offset).is_some()
+    }
+
+    /// Appends whole batches, whose offsets are above all that are here.
+    pub fn append(&mut self, fs: &dyn FileSystem, bytes: &[u8], now: Millis) -> Result<(), LogError> {
+        let path = self.path(FileKind::Log);
+        let mut batches = Vec::new();
+        for batch in BatchReader::new(bytes) {
+            let batch = batch.map_err(|e| LogError::corrupt(&path, self.size + e.position as u64, e.fault))?;
+            if !self.can_hold(batch.last_offset()) {
+                return Err(LogError::OffsetOverflow { file: path, base: self.base, offset: batch.last_offset() });
+            }
+            batches.push(batch);
+        }
+        fs.append(&path, bytes)?;
+        fs.set_modified(&path, now)?;
+        for batch in batches {
+            self.index(fs, &batch)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a batch that is in the log file at `size`.
+    fn index(&mut self, fs: &dyn FileSystem, batch: &LogBatch<'_>) -> Result<(), LogError> {
+        let (timestamp, offset) = (batch.max_timestamp(), batch.last_offset());
+        if self.size == 0 {
+            self.first_timestamp = Some(timestamp);
+        }
+        if timestamp.0 > self.largest.map_or(-1, |largest| largest.timestamp.0) {
+            self.largest = Some(TimestampOffset { timestamp, offset });
+        }
+        if self.bytes_since_index > self.index_interval {
+            self.offset_index.append(fs, offset, self.size)?;
+            if let Some(largest) = self.largest {
+                self.time_index.maybe_append(fs, largest, false)?;
+            }
+            self.bytes_since_index = 0;
+        }
+        let bytes = batch.size() as u64;
+        self.size += bytes;
+        self.bytes_since_index += bytes;
+        Ok(())
+    }
+
+    /// The batches from a position, where one starts, to the end.
+    #[must_use]
+    pub fn batches<'a>(&self, fs: &'a dyn FileSystem, start: u64) -> SegmentBatches<'a> {
+        SegmentBatches::new(fs, &self.path(FileKind::Log), start, self.size)
+    }
+
+    /// The first batch whose last offset is `offset` or later (`FileRecords#searchForOffsetWithSize`).
+    pub fn find(&self, fs: &dyn FileSystem, offset: Offset) -> Result<Option<StoredBatch>, LogError> {
+        let path = self.path(FileKind::Log);
+        for batch in self.batches(fs, self.offset_index.lookup(offset)) {
+            let batch = batch?;
+            if batch.view(&path)?.last_offset() >= offset {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The offset after the last batch: what was kept of the log decides, not what was ever written.
+    pub fn next_offset(&self, fs: &dyn FileSystem) -> Result<Offset, LogError> {
+        let path = self.path(FileKind::Log);
+        let mut next = self.base;
+        for batch in self.batches(fs, self.offset_index.last().map_or(0, |last| u64::from(last.position))) {
+            next = batch?.view(&path)?.next_offset();
+        }
+        Ok(next)
+    }
+
+    /// Checks every batch from the first, rebuilds the indexes and folds the producers and leaders in; cuts the file at
+    /// the first batch that is not valid. How many bytes were cut.
+    pub fn recover(
+        &mut self,
+        fs: &dyn FileSystem,
+        producers: &mut ProducerState,
+        epochs: &mut LeaderEpochs,
+    ) -> Result<u64, LogError> {
+        let path = self.path(FileKind::Log);
+        let whole = self.size;
+        self.reset_indexes(fs)?;
+        let mut least = self.base;
+        for batch in SegmentBatches::new(fs, &path, 0, whole) {
+            let Ok(batch) = batch else { break };
+            let view = batch.view(&path)?;
+            if view.check_crc().is_err() || view.base_offset() < least || view.last_offset() < view.base_offset() {
+                break;
+            }
+            if !self.can_hold(view.last_offset()) {
+                break;
+            }
+            if let LogBatch::V2(v2) = &view {
+                // A producer's batch that cannot be understood is not valid either.
+                let Ok(completed) = producers.append(AppendOrigin::Replay, v2) else { break };
+                if let Some(completed) = completed {
+                    self.end_transaction(fs, producers, &completed)?;
+                }
+                epochs.assign(fs, v2.leader_epoch(), v2.base_offset())?;
+            }
+            self.index(fs, &view)?;
+            least = view.next_offset();
+            producers.set_map_end(least);
+        }
+        let cut = whole - self.size;
+        if cut > 0 {
+            fs.truncate(&path, self.size)?;
+        }
+        self.close(fs)?;
+        Ok(cut)
+    }
+
+    fn reset_indexes(&mut self, fs: &dyn FileSystem) -> Result<(), LogError> {
+        self.offset_index.truncate_to(fs, self.base)?;
+        self.time_index.truncate_to(fs, self.base)?;
+        self.transaction_index.truncate_to(fs, self.base)?;
+        self.size = 0;
+        self.bytes_since_index = 0;
+        self.largest = None;
+        self.first_timestamp = None;
+        Ok(())
+    }
+
+    /// Notes an aborted transaction, and that it is over.
+    pub(super) fn end_transaction(
+        &mut self,
+        fs: &dyn FileSystem,
+        producers: &mut ProducerState,
+        completed: &super::producer_append::CompletedTransaction,
+    ) -> Result<(), LogError> {
+        let last_stable_offset = producers.last_stable_offset_after(completed);
+        if completed.aborted {
+            self.transaction_index.append(fs, completed.aborted_transaction(last_stable_offset))?;
+        }
+        producers.complete(completed);
+        Ok(())
+    }
+
+    /// Drops everything of `offset` and above: a batch that spans it goes as a whole.
+    pub fn truncate_to(&mut self, fs: &dyn FileSystem, offset: Offset) -> Result<(), LogError> {
+        let position = self.find(fs, offset)?.map(|batch| batch.position);
+        self.offset_index.truncate_to(fs, offset)?;
+        self.time_index.truncate_to(fs, offset)?;
+        self.transaction_index.truncate_to(fs, offset)?;
+        if let Some(position) = position {
+            fs.truncate(&self.path(FileKind::Log), position)?;
+            self.size = position;
+        }
+        if self.size == 0 {
+            self.first_timestamp = None;
+        }
+        self.bytes_since_index = 0;
+        self.largest = self.time_index.last();
+        Ok(())
+    }
+
+    /// Nothing more will be appended (for now): the largest timestamp gets its entry.
+    pub fn close(&mut self, fs: &dyn FileSystem) -> Result<(), LogError> {
+        match self.largest {
+            Some(largest) => Ok(self.time_index.maybe_append(fs, largest, true)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes its files durable, though not their names.
+    pub fn flush(&self, fs: &dyn FileSystem) -> Result<(), LogError> {
+        fs.sync(&self.path(FileKind::Log))?;
+        self.offset_index.flush(fs)?;
+        self.time_index.flush(fs)?;
+        Ok(self.transaction_index.flush(fs)?)
+    }
+
+    /// Renames its files to another stage, the log file first. Those that are missing are passed over.
+    pub fn change_stage(&mut self, fs: &dyn FileSystem, stage: FileStage) -> Result<(), LogError> {
+        for kind in FileKind::OF_A_SEGMENT {
+            let to = FileName::new(self.base, kind).at(stage).path(&self.directory);
+            match fs.rename(&self.path(kind), &to) {
+                Err(e) if !e.is_not_found() => return Err(e.into()),
+                _ => {}
+            }
+        }
+        self.stage = stage;
+        self.offset_index.moved_to(self.path(FileKind::OffsetIndex));
+        self.time_index.moved_to(self.path(FileKind::TimeIndex));
+        self.transaction_index.moved_to(self.path(FileKind::TransactionIndex));
+        Ok(())
+    }
+}
