@@ -301,7 +301,7 @@ fn markers_outlive_data(broker: &Broker) -> bool {
                         && marker.producer() == data.producer()
                         && !marker.is_empty()
                         && data.base < marker.base
-                        && marker.base + 1 < ended
+                        && marker.base < ended
                 })
         })
 }
