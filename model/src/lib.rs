@@ -5,6 +5,7 @@
 //! | [`world`] | the one `Model` that runs every protocol's actors |
 //! | [`protocol`] | what the front end asks of a protocol |
 //! | [`fencing`] | the protocol `fencing`: offset commits while partitions move |
+//! | [`compaction`] | the protocol `compaction`: delete horizons of tombstones and markers |
 //! | [`registry`] | all protocols behind one type; configurations by name |
 //! | [`path`] | a path as a list of indices, and the walk along it |
 //! | [`runs`] | the count run and the shortest run, by Stateright's checker |
@@ -24,6 +25,7 @@
 
 pub mod check;
 pub mod cli;
+pub mod compaction;
 pub mod diagram;
 pub mod explore;
 pub mod export;

@@ -10,6 +10,7 @@ use fencepost_fixtures::{Document, KafkaError};
 use stateright::{Model, Property as Always};
 use strsim::normalized_damerau_levenshtein;
 
+use crate::compaction::Compaction;
 use crate::diagram;
 use crate::fencing::Fencing;
 use crate::goals::{self, AimError, MissError, Sought};
@@ -265,7 +266,7 @@ impl Registry {
     /// Everything that fencepost models.
     #[must_use]
     pub fn shipped() -> Self {
-        Self::default().with::<Fencing>()
+        Self::default().with::<Fencing>().with::<Compaction>()
     }
 
     /// Adds a protocol.
