@@ -39,10 +39,12 @@ nightly:
     cargo run --release -p fencepost-model -- check --all
     cargo run --release -p fencepost-model -- export --check --prove-all
 
-# Fuzz the reader of fixtures for a minute (needs a nightly toolchain and cargo-fuzz).
+# Fuzz the reader of fixtures and the reader of record batches, a minute each (needs a nightly toolchain and cargo-fuzz).
 fuzz SECONDS="60":
     mkdir -p fixtures/fuzz/corpus/reader
     cd fixtures/fuzz && cargo +nightly fuzz run reader corpus/reader ../tests/examples -- -timeout=10 -max_total_time={{SECONDS}}
+    mkdir -p fixtures/fuzz/corpus/record_batch
+    cd fixtures/fuzz && cargo +nightly fuzz run record_batch corpus/record_batch -- -timeout=10 -max_total_time={{SECONDS}}
 
 # Measure what states cost, and write the table of docs/performance.md.
 bench *CONFIGS="fencing/assignment-epoch-owned/*":
@@ -62,13 +64,17 @@ broker:
 
 # Stock consumers and transactional producers whose late commit is accepted (docs/findings), and their control.
 demo-zombie-commit:
-    conformance/drivers/kafka-broker/demo
+    conformance/drivers/kafka-broker/demo zombie-commit
+
+# Stock producers and consumers on a broker whose cleaner brings a deleted key back, and their control.
+demo-deleted-key:
+    conformance/drivers/kafka-broker/demo deleted-key
 
 # The driver in Python.
 python:
     cargo run --release -p fencepost-conformance -- smoke --target 'python3 conformance/drivers/python/fencing_functions.py'
 
-# Show a finding on Kafka's own classes: h1 or h2.
+# Show a finding on Kafka's own classes: h1, h2, n1, n2, n3, n5, n6 or n8.
 finding NAME VERSION="4.4.0":
     bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
 

@@ -42,7 +42,8 @@ pub struct RuledOut {
 pub fn oracle(protocol: Protocol) -> Option<&'static str> {
     match protocol {
         Protocol::Fencing => Some("assignment-epoch-owned"),
-        Protocol::Compaction | Protocol::Replication => None,
+        Protocol::Compaction => Some("delete-horizon-repaired"),
+        Protocol::Replication => None,
     }
 }
 

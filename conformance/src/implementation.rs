@@ -3,11 +3,14 @@
 //! [`Target`] is generic over the protocol; what stands here is the table of protocols, so that a run over traces of all
 //! of them finds the right target. A new protocol is one method here and one arm in [`replay_document`].
 
+use std::collections::BTreeSet;
+
 use fencepost_fixtures::Document;
 use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::trace::Vocabulary;
 
+use crate::reference_log::ReferenceLog;
 use crate::reference_target::ReferenceTarget;
 use crate::replayer::{Counts, Replay, Verdict, replay};
 use crate::target::{Fault, Hello, Target};
@@ -45,21 +48,70 @@ impl<F: Fn() -> Result<Box<dyn Implementation>, Fault> + Sync> Launcher for F {
     }
 }
 
-/// The implementation that has fencing alone.
-#[derive(Debug)]
-pub struct FencingOnly<T>(pub T);
+macro_rules! only {
+    ($(#[$doc:meta])* $name:ident, $protocol:ident, $method:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name<T>(pub T);
 
-impl<T: Target<Fencing> + Send> Implementation for FencingOnly<T> {
+        impl<T: Target<$protocol> + Send> Implementation for $name<T> {
+            fn hello(&mut self) -> Result<Hello, Fault> {
+                self.0.hello()
+            }
+
+            fn $method(&mut self) -> Option<&mut dyn Target<$protocol>> {
+                Some(&mut self.0)
+            }
+
+            fn bye(&mut self) -> Result<(), Fault> {
+                self.0.bye()
+            }
+        }
+    };
+}
+
+only!(
+    /// The implementation that has fencing alone.
+    FencingOnly,
+    Fencing,
+    fencing
+);
+only!(
+    /// The implementation that has compaction alone.
+    CompactionOnly,
+    Compaction,
+    compaction
+);
+
+/// The reference: its coordinator and its log.
+#[derive(Debug, Default)]
+pub struct Reference {
+    /// Its coordinator.
+    pub coordinator: ReferenceTarget,
+    /// Its log.
+    pub log: ReferenceLog,
+}
+
+impl Implementation for Reference {
     fn hello(&mut self) -> Result<Hello, Fault> {
-        self.0.hello()
+        let mut hello = self.coordinator.hello()?;
+        let log = self.log.hello()?;
+        hello.protocols.extend(log.protocols);
+        // A name that both protocols have is one name.
+        hello.variants.extend(log.variants);
+        let mut seen = BTreeSet::new();
+        hello.variants.retain(|name| seen.insert(name.clone()));
+        hello.kinds.extend(log.kinds);
+        hello.features.extend(log.features);
+        Ok(hello)
     }
 
     fn fencing(&mut self) -> Option<&mut dyn Target<Fencing>> {
-        Some(&mut self.0)
+        Some(&mut self.coordinator)
     }
 
-    fn bye(&mut self) -> Result<(), Fault> {
-        self.0.bye()
+    fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
+        Some(&mut self.log)
     }
 }
 
@@ -69,7 +121,7 @@ pub struct ReferenceLauncher;
 
 impl Launcher for ReferenceLauncher {
     fn launch(&self) -> Result<Box<dyn Implementation>, Fault> {
-        Ok(Box::new(FencingOnly(ReferenceTarget::new())))
+        Ok(Box::new(Reference::default()))
     }
 }
 

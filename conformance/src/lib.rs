@@ -6,7 +6,7 @@
 //! | [`replayer`] | one trace on one target, compared step by step |
 //! | [`replayable`] | what the replayer must know of a protocol; [`fencing`] and [`compaction`] are two; their `phrases` are the words of the reports |
 //! | [`implementation`] | the targets of an implementation, a protocol each |
-//! | [`reference_target`] | the reference, in this process |
+//! | [`reference_target`], [`reference_log`] | the reference, in this process |
 //! | [`driver`], [`process`], [`wire`], [`driver_schema`] | an implementation in another process, behind JSON lines |
 //! | [`runner`] | many traces, side by side |
 //! | [`expectations`] | a target's known deviations |
@@ -30,6 +30,7 @@ pub mod fingerprint;
 pub mod implementation;
 pub mod pattern;
 pub mod process;
+pub mod reference_log;
 pub mod reference_target;
 pub mod replayable;
 pub mod replayer;

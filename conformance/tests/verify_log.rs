@@ -8,7 +8,7 @@ use fencepost_reference::storage::batch::{BatchBuilder, BatchHeader};
 use fencepost_reference::storage::control::Marker;
 use fencepost_reference::storage::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId, Sequence};
 use fencepost_reference::storage::record::Record;
-use fencepost_reference::storage::transaction_index::AbortedTransaction;
+use fencepost_reference::storage::transaction_tracker::AbortedTxn;
 use proptest::prelude::*;
 
 const PRODUCER: i64 = 7;
@@ -48,8 +48,8 @@ fn emptied_marker(offset: i64, epoch: i16) -> Vec<u8> {
 }
 
 fn entry(first: i64, last: i64) -> Vec<u8> {
-    AbortedTransaction {
-        producer: ProducerId(PRODUCER),
+    AbortedTxn {
+        producer_id: ProducerId(PRODUCER),
         first_offset: Offset(first),
         last_offset: Offset(last),
         last_stable_offset: Offset(last + 1),

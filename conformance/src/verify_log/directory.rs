@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use fencepost_reference::storage::checkpoint::TopicPartition;
 use fencepost_reference::storage::segment_files::{FileKind, FileName, FileStage};
-use fencepost_reference::storage::transaction_index::{AbortedTransaction, ENTRY_BYTES};
+use fencepost_reference::storage::transaction_index::ENTRY_BYTES;
+use fencepost_reference::storage::transaction_tracker::AbortedTxn;
 
 use super::VerifyError;
 
@@ -21,7 +22,7 @@ pub struct Segment {
     /// The file of its aborted transactions.
     pub index: PathBuf,
     /// What that file has; nothing where there is none.
-    pub aborted: Vec<AbortedTransaction>,
+    pub aborted: Vec<AbortedTxn>,
 }
 
 /// A partition's directory.
@@ -118,7 +119,7 @@ fn checkpoint(path: &Path, partition: &TopicPartition) -> Result<Option<i64>, Ve
 }
 
 /// The entries of a transaction index.
-fn aborted(path: &Path) -> Result<Vec<AbortedTransaction>, VerifyError> {
+fn aborted(path: &Path) -> Result<Vec<AbortedTxn>, VerifyError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -135,7 +136,7 @@ fn aborted(path: &Path) -> Result<Vec<AbortedTransaction>, VerifyError> {
         return Err(VerifyError::Damaged(text));
     }
     let entry = |(number, bytes): (usize, &[u8; ENTRY_BYTES])| {
-        AbortedTransaction::from_bytes(bytes).ok_or_else(|| {
+        AbortedTxn::from_bytes(bytes).ok_or_else(|| {
             let at = number * ENTRY_BYTES;
             VerifyError::Damaged(format!("{}, byte {at}: an entry of a version other than 0", path.display()))
         })

@@ -106,7 +106,7 @@ impl Pass<'_> {
                 break;
             }
         }
-        let entries = segment.aborted.iter().map(|entry| (entry.producer.0, entry.last_offset.0));
+        let entries = segment.aborted.iter().map(|entry| (entry.producer_id.0, entry.last_offset.0));
         for broken in self.transactions.end_of_segment(entries) {
             let at = segment.aborted.iter().position(|entry| entry.last_offset.0 == broken.1).unwrap_or_default();
             self.found(&segment.index, (at * 34) as u64, broken);
@@ -194,8 +194,10 @@ impl Pass<'_> {
                 }
             }
             Some(false) => {
-                let is_listed =
-                    segment.aborted.iter().any(|entry| entry.producer.0 == producer && entry.last_offset.0 == offset);
+                let is_listed = segment
+                    .aborted
+                    .iter()
+                    .any(|entry| entry.producer_id.0 == producer && entry.last_offset.0 == offset);
                 if let Some(broken) = self.transactions.abort(producer, offset, is_listed) {
                     self.found(&segment.log, at, broken);
                 }
@@ -260,7 +262,7 @@ impl Pass<'_> {
         let directory = self.directory;
         let Some(segment) = directory.segments.iter().rev().find(|segment| segment.base <= first_dirty) else { return };
         for (number, entry) in segment.aborted.iter().enumerate() {
-            let (producer, last) = (entry.producer.0, entry.last_offset.0);
+            let (producer, last) = (entry.producer_id.0, entry.last_offset.0);
             if last < first_dirty && self.transactions.has_data_from(producer, first_dirty) {
                 let text = format!(
                     "producer {producer} aborted at {last}, below the first dirty offset {first_dirty}, and has \

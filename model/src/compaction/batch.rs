@@ -48,9 +48,10 @@ pub struct Batch {
     pub horizon: u8,
     /// A nibble a record: whether it is there, whether it is a tombstone, its key.
     records: u8,
-    /// Ghost of S7: the earliest time, plus 1, at which what this batch protects may go; 0 as long as no round retained it.
+    /// Ghost of S7: the earliest time at which what this batch holds of tombstones, or the marker, may go; 0 as long as
+    /// nobody knows.
     pub due: u8,
-    /// Ghost of L2 and L4: the latest, plus 1; 0 as long as only one round passed over it.
+    /// Ghost of L2 and L4: the latest, plus 1; 1 where one round passed over it, and 0 before.
     pub late: u8,
 }
 

@@ -491,6 +491,14 @@ impl Broker {
             if batch.horizon != 0 {
                 trail.mark(Label::FetchedStamped);
             }
+            // The ghosts count by this replica's clock, but for what the batch brings with it.
+            let mut batch = batch;
+            if batch.horizon == 0 {
+                batch.due = 0;
+            }
+            if batch.late == 1 {
+                batch.late = if batch.horizon == 0 { 0 } else { batch.horizon + 1 };
+            }
             self.append(setting, batch, trail);
         }
         self.log.raise_high(high.min(self.log.end));

@@ -50,6 +50,7 @@ impl Catalogue for Compaction {
         super::rows::findings(&mut list);
         super::rows::questions(&mut list);
         super::rows::designs(&mut list);
+        super::rows::larger(&mut list);
         super::slips::slips(&mut list);
         list.0
     }

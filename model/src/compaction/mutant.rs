@@ -75,7 +75,10 @@ impl Mutant {
     /// Why no property tells the slip from the right rules, for those where that is so.
     #[must_use]
     pub fn unseen(self) -> Option<&'static str> {
-        None
+        match self {
+            Self::ExpiresByData => Some("what it breaks is the coordinator's epoch, which the model leaves out"),
+            _ => None,
+        }
     }
 }
 

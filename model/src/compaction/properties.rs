@@ -232,8 +232,8 @@ pub static CLAIMS: &[Claim<Compaction>] = &[
     },
     Claim {
         id: "L1",
-        statement: "a superseded record is gone after the round that mapped a newer offset of its key",
-        assumption: "the round was completed",
+        statement: "a superseded record is gone after the round that mapped a newer offset of its key; no header stays needlessly",
+        assumption: "the round was completed; a header is needed as its producer's last batch, or as the log's",
         holds: |_, state| right(state, bit::L1),
         applies: cleaned,
     },
@@ -301,7 +301,7 @@ fn markers_outlive_data(broker: &Broker) -> bool {
                         && marker.producer() == data.producer()
                         && !marker.is_empty()
                         && data.base < marker.base
-                        && marker.base + 1 < ended
+                        && marker.base < ended
                 })
         })
 }
@@ -453,10 +453,25 @@ fn idle_round_is_idle(setting: &Setting, broker: &Broker) -> bool {
     true
 }
 
-/// S4 and S14, when a group has been swapped in.
+/// S4, S14 and the headers of L1, when a group has been swapped in.
 #[must_use]
 pub fn swapped(truth: &Truth, before: &Log, after: &Log, output: &Output, round: &Round) -> u32 {
     let mut wrong = 0;
+    let needed = |header: &Batch| {
+        let producer = match header.producer() {
+            0 => None,
+            producer => Some(before.producer(producer)),
+        };
+        let of_producer = producer.is_some_and(|producer| {
+            producer.exists
+                && (producer.last_data == header.last()
+                    || producer.last_data == NONE && header.is_control() && producer.epoch == header.epoch)
+        });
+        of_producer || header.next() == round.bound || header.next() == before.high
+    };
+    if output.batches.iter().any(|batch| batch.is_empty() && !needed(batch)) {
+        wrong |= bit::L1;
+    }
     let old = |base: u8| before.batches.iter().find(|batch| batch.base == base);
     let ascending = after.batches.windows(2).all(|pair| pair[0].last() < pair[1].base);
     let taken = output.batches.iter().all(|new| {

@@ -258,7 +258,7 @@ impl Pass<'_> {
         }
         if left.has_tombstone() {
             let covered = batch.last() < round.cleaned_to;
-            output.wrong |= self.watch(&mut left, covered, bit::L2);
+            output.wrong |= self.watch(rules.tombstones, &mut left, covered, bit::L2);
         }
         left
     }
@@ -322,7 +322,7 @@ impl Pass<'_> {
                 return kept.then(|| batch.emptied());
             }
         }
-        output.wrong |= self.watch(&mut left, true, bit::L4);
+        output.wrong |= self.watch(setting.rules.markers, &mut left, true, bit::L4);
         Some(left)
     }
 
@@ -390,15 +390,17 @@ impl Pass<'_> {
         last_of_producer || last_of_round
     }
 
-    /// S7: what protects goes only when its time, counted from the first round that retained it, has come.
+    /// S7: what protects goes only when its time has come, counted from the round that stamped it, or where nothing is
+    /// stamped from the first that retained it.
     fn early(&self, batch: &Batch) -> u32 {
         if batch.due == 0 || self.round.now < batch.due { bit::S7 } else { 0 }
     }
 
     /// The ghosts of a batch that protects and is retained. Returns the property, `late`, where it should have gone.
-    fn watch(&self, left: &mut Batch, covered: bool, late: u32) -> u32 {
+    fn watch(&self, rule: HorizonRule, left: &mut Batch, covered: bool, late: u32) -> u32 {
         let Self { setting, round, retention, .. } = *self;
-        if left.due == 0 {
+        let stamps = matches!(rule, HorizonRule::BatchHeader | HorizonRule::RecordHeader);
+        if left.due == 0 && (left.horizon != 0 || !stamps) {
             left.due = round.now + retention;
         }
         if !setting.bounds.watch || !covered {

@@ -298,7 +298,7 @@ pub(super) fn designs(list: &mut List) {
     );
     rows.add(
         Smoke,
-        &["checkpoint-list", "record-header", KAFKA, ORACLE],
+        &["checkpoint-pair", "checkpoint-list", "record-header", KAFKA, ORACLE],
         "rare-rounds",
         "tombstones alone, with a consumer; the map never fills",
         Bounds { keys: 2, offsets: 3, rolls: 3, clock: 3, retention: 1, reader: READER, ..Bounds::BASE },
@@ -323,5 +323,54 @@ pub(super) fn designs(list: &mut List) {
         "altered-retention",
         "delete.retention.ms is lowered after a tombstone was stamped",
         Bounds { altered: Some(0), ..strip },
+    );
+}
+
+/// The larger bounds: what was looked at alone, together.
+pub(super) fn larger(list: &mut List) {
+    let mut rows = Rows(list);
+    let reader = Bounds { reader: READER, retention: 1, clock: 2, offsets: 4, ..Bounds::TRANSACTION };
+    let crash = Bounds { grain: Grain::Steps, crashes: true, ..reader };
+    rows.add(
+        Full,
+        &[KAFKA, ORACLE],
+        "reader-and-crash",
+        "a consumer reads while the broker crashes between any two file operations",
+        Bounds { offsets: 3, ..crash },
+    );
+    rows.add(
+        Full,
+        &[ORACLE],
+        "reader-crash-two-producers",
+        "the largest: the same with two transactional producers beside the writer without an id",
+        Bounds { producers: 2, ..crash },
+    );
+    rows.add(
+        Full,
+        &[KAFKA, ORACLE],
+        "reader-two-producers-map-of-one",
+        "a consumer that lags, two producers, partial rounds",
+        Bounds { producers: 2, map_least: 1, map_most: 1, ..reader },
+    );
+    rows.add(
+        Full,
+        &[KAFKA, ORACLE],
+        "any-map",
+        "each round has a map of one entry or two",
+        Bounds { keys: 2, map_least: 1, map_most: 2, retention: 1, clock: 2, offsets: 5, ..Bounds::TRANSACTION },
+    );
+    rows.add(
+        Full,
+        &[KAFKA, ORACLE],
+        "uncommitted-reader",
+        "a consumer that reads what is not decided yet",
+        Bounds { reader: Some(Isolation::ReadUncommitted), ..reader },
+    );
+    rows.add(
+        Full,
+        &[KAFKA, "repaired-n8", ORACLE],
+        "policy-and-truncation-tombstone",
+        "N8 to its end: the deleted key comes back",
+        Bounds { keys: 2, offsets: 4, rolls: 4, retention: 1, clock: 2, truncations: 1, policies: 2, ..Bounds::BASE },
     );
 }

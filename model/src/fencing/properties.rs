@@ -285,6 +285,7 @@ pub fn culprit(world: &World<Fencing>, state: &State, property: &str) -> Option<
             "S4" => legal(coordinator, commit) && !accepted,
             "S4'" => held_throughout(world, state, commit) && !accepted,
             "S7" => before_grant(coordinator, commit) && accepted,
+            "S9" => late(coordinator, commit) && accepted,
             "S11" => gone(coordinator, commit) && accepted,
             _ => false,
         }
@@ -365,18 +366,20 @@ fn gone(coordinator: &Coordinator, commit: &Commit) -> bool {
     !coordinator.member(commit.slot).exists()
 }
 
+/// Whether a commit is for a partition whose owner, another member, has read already.
+fn late(coordinator: &Coordinator, commit: &Commit) -> bool {
+    (commit.partitions & coordinator.fetched)
+        .iter()
+        .any(|partition| coordinator.owner(partition).is_some_and(|owner| owner != commit.slot))
+}
+
 /// S9, but for the fetch itself: a commit of an earlier owner that could still come, after the owner has read.
 fn fetched_too_early(world: &World<Fencing>, state: &State) -> bool {
     let coordinator = now(state);
     if coordinator.fetched.is_empty() {
         return false;
     }
-    let late = commits(state).any(|commit| {
-        (commit.0.partitions & coordinator.fetched)
-            .iter()
-            .any(|partition| coordinator.owner(partition).is_some_and(|owner| owner != commit.0.slot))
-            && accepted(world, state, commit)
-    });
+    let late = commits(state).any(|commit| late(coordinator, &commit.0) && accepted(world, state, commit));
     let bounds = &world.protocol.setting.bounds;
     let each = bounds.commits + bounds.transactions;
     let staged = coordinator.fetched.minus(coordinator.newer).iter().any(|partition| {
@@ -400,6 +403,22 @@ fn lost_cause(world: &World<Fencing>, state: &State, slot: u8) -> bool {
 fn given_up(world: &World<Fencing>, state: &State, slot: u8) -> bool {
     let member = now(state).member(slot);
     lost_cause(world, state, slot) && (member.epoch != AWAY || member.pending.is_empty())
+}
+
+/// A client that is not in the group and asks to be, where its next heartbeat leads nowhere (L5).
+#[must_use]
+pub fn outsider(state: &State) -> Option<u8> {
+    let outside = |client: &Consumer| {
+        client.life == Life::Active && (client.epoch <= 0 || member_of(state, client.slot).epoch != client.epoch)
+    };
+    clients(state).find(|(_, client)| outside(client)).map(|(consumer, _)| consumer)
+}
+
+/// The member id of a client that crashed and is a member all the same (L6).
+#[must_use]
+pub fn departed(state: &State) -> Option<u8> {
+    let crashed = |client: &Consumer| client.life == Life::Crashed && member_of(state, client.slot).exists();
+    clients(state).find(|(_, client)| crashed(client)).map(|(_, client)| client.slot)
 }
 
 fn hopeless(world: &World<Fencing>, state: &State) -> bool {

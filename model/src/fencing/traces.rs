@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fencepost_fixtures::Document;
 use fencepost_fixtures::KafkaError;
 use fencepost_fixtures::fencing::{
-    Answer, Commit, Configure, EndTransaction, Expire, FailOver, Fencing as Vocabulary, Fetch, Heartbeat, Leave,
-    MemberState, Offset, Operation, Replicate, Replication, State, Timer as TimerName, TransactionResult, TxnCommit,
+    Commit, Configure, EndTransaction, Expire, FailOver, Fencing as Vocabulary, Fetch, Heartbeat, Leave, MemberState,
+    Offset, Operation, Replicate, Replication, State, Timer as TimerName, TransactionResult, TxnCommit,
 };
 use fencepost_fixtures::names::{
     Epoch, InstanceName, MemberName, MessageName, ProducerName, TopicName, TopicPartition,
@@ -375,6 +375,8 @@ struct Rendering<'a> {
     interpreter: Interpreter,
     /// Kafka as shipped, for a trace that both shall meet.
     companion: Option<Interpreter>,
+    /// Whether refusals are asked beside the steps, and those that were.
+    asks: bool,
     asked: BTreeSet<(KafkaError, u128)>,
     number: u32,
     behaviour: Behaved,
@@ -403,7 +405,15 @@ impl<'a> Rendering<'a> {
         let companion = if both { Some(begin(shipped, Mutant::None)?) } else { None };
         let start = interpreter.observe();
         let behaviour = Behaviour { configure, setup: operations, start, steps: Vec::new() };
-        Ok(Self { naming: Naming { setting }, interpreter, companion, asked: BTreeSet::new(), number, behaviour })
+        Ok(Self {
+            naming: Naming { setting },
+            interpreter,
+            companion,
+            asks: true,
+            asked: BTreeSet::new(),
+            number,
+            behaviour,
+        })
     }
 
     fn step(&mut self, mut operation: Operation) -> Result<(), String> {
@@ -415,11 +425,7 @@ impl<'a> Rendering<'a> {
         if let Some(companion) = &mut self.companion {
             companion.apply(&operation)?;
         }
-        let mut after = self.interpreter.observe();
-        // A broker that knows no assignment epochs has none to show.
-        after
-            .members
-            .retain(|member, _| !self.interpreter.named(member).is_some_and(|member| member.since.contains(&MISSING)));
+        let after = self.seen();
         let quiet = matches!(
             operation,
             Operation::Target(_) | Operation::Expire(_) | Operation::Replicate(_) | Operation::FailOver(_)
@@ -440,11 +446,19 @@ impl<'a> Rendering<'a> {
         Ok(())
     }
 
+    /// What can be observed. A broker that knows no assignment epochs has none to show.
+    fn seen(&self) -> State {
+        let mut seen = self.interpreter.observe();
+        seen.members
+            .retain(|member, _| !self.interpreter.named(member).is_some_and(|member| member.since.contains(&MISSING)));
+        seen
+    }
+
     /// The refusals that are new to this trace, a row and an error each.
     fn refusals(&mut self, seen: &State) -> Result<Vec<Refusal<Vocabulary>>, String> {
         let mut refuse = Vec::new();
         for operation in probes(&self.naming, seen)? {
-            if refuse.len() == REFUSALS_A_STEP {
+            if !self.asks || refuse.len() == REFUSALS_A_STEP {
                 break;
             }
             let Ok(Reply { error: Some(error), trail, .. }) = self.interpreter.clone().apply(&operation) else {
@@ -491,18 +505,18 @@ impl<'a> Rendering<'a> {
 fn document(
     id: TraceId,
     title: String,
-    setting: &Setting,
+    (variant, mutant): (&str, Mutant),
     rests_on: Vec<String>,
     origin: Origin,
-    decisive: usize,
     behaviour: Behaved,
 ) -> Result<Document, String> {
+    let decisive = behaviour.steps.len();
     let header = Header {
         id,
         title,
         protocol: ProtocolName::Fencing,
-        variant: variant_name(&setting.rules)?.to_owned(),
-        mutant: (setting.mutant != Mutant::None).then(|| setting.mutant.name().to_owned()),
+        variant: variant.to_owned(),
+        mutant: (mutant != Mutant::None).then(|| mutant.name().to_owned()),
         holds_for: Vec::new(),
         origin,
         twin: None,
@@ -564,17 +578,42 @@ fn same_choice(one: &ActionOf<Fencing>, other: &ActionOf<Fencing>) -> bool {
     }
 }
 
+/// The path with what comes of it for ever, where the property is about that: a client that is not in the group asks
+/// once more to be.
+fn prolonged(goal: &Goal, world: &World<Fencing>, walk: &Walk<Fencing>) -> Path {
+    let mut path = walk.to_vec();
+    let last = walk.last().map(|(state, _)| state);
+    let outsider = last.filter(|_| matches!(goal.aim, Aim::Violation("L1" | "L5"))).and_then(properties::outsider);
+    let Some(consumer) = outsider else { return path };
+    let asks = Action::Timeout(consumer + 1, Timer::Heartbeat);
+    let delivered = |state: &WorldState<Fencing>| {
+        state.network.iter().find(|envelope| envelope.src == consumer + 1).map(|envelope| Action::Deliver(*envelope))
+    };
+    for next in [&|_: &WorldState<Fencing>| Some(asks), &delivered as &dyn Fn(&WorldState<Fencing>) -> _] {
+        let Some((state, None)) = path.pop() else { return walk.to_vec() };
+        let Some((action, after)) = next(&state).and_then(|action| Some((action, world.next_state(&state, action)?)))
+        else {
+            return walk.to_vec();
+        };
+        path.extend([(state, Some(action)), (after, None)]);
+    }
+    path
+}
+
+/// What a trace ends with that is no step of the model: a timer that should have been there runs out (L6).
+fn closing(goal: &Goal, naming: &Naming<'_>, walk: &Walk<Fencing>) -> Result<Option<Operation>, String> {
+    let last = walk.last().filter(|_| goal.aim == Aim::Violation("L6"));
+    let Some(slot) = last.and_then(|(state, _)| properties::departed(state)) else { return Ok(None) };
+    let member = Some(naming.member(slot)?);
+    Ok(Some(Operation::Expire(Expire { timer: TimerName::Session, member })))
+}
+
 /// The delivery that does the harm, where the property is about what could be delivered now.
 fn harm(goal: &Goal, world: &World<Fencing>, walk: &Walk<Fencing>) -> Option<Msg> {
     let Aim::Violation(property) = goal.aim else { return None };
     let (state, _) = walk.last()?;
     let (commit, transactional) = properties::culprit(world, state, property)?;
     Some(if transactional { Msg::TxnCommit(commit) } else { Msg::Commit(commit) })
-}
-
-/// What a step asks and what comes of it, without the refusals that are asked beside it.
-fn outcome(step: &Step<Vocabulary>) -> (&Operation, &Option<Answer>, &Option<KafkaError>, &Option<State>) {
-    (&step.operation, &step.answer, &step.error, &step.state)
 }
 
 /// Whether a rule set meets every expectation of a behaviour.
@@ -665,37 +704,59 @@ impl Exported for Fencing {
 
     fn trace(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
         let setting = &world.protocol.setting;
-        let both = !matches!(goal.aim, Aim::Violation(_)) && variant_name(&setting.rules)? == ORACLE;
+        let variant = variant_name(&setting.rules)?;
+        let both = !matches!(goal.aim, Aim::Violation(_)) && variant == ORACLE;
         let mut rendering = Rendering::new(setting, both)?;
-        rendering.follow(walk)?;
+        // A coordinator that changes something when it refuses must not be asked for refusals beside the steps.
+        rendering.asks = goal.aim != Aim::Violation("S8");
+        rendering.follow(&prolonged(goal, world, walk))?;
         if let Some(msg) = harm(goal, world, walk)
             && let Some(operation) = rendering.naming.message(&msg)?
         {
             rendering.step(operation)?;
         }
-        let behaviour = rendering.behaviour;
-        let decisive = behaviour.steps.len();
+        if let Some(operation) = closing(goal, &rendering.naming, walk)? {
+            rendering.step(operation)?;
+        }
+        if setting.mutant != Mutant::None {
+            // What a slip leaves undone is no change, and shows in the whole alone.
+            let whole = rendering.seen();
+            if let Some(last) = rendering.behaviour.steps.last_mut() {
+                last.state = Some(whole);
+            }
+        }
         let origin = to_be_set(&goal.configuration);
-        document(goal.id.clone(), goal.title.clone(), setting, goal.rests_on.clone(), origin, decisive, behaviour)
+        let (title, rests_on) = (goal.title.clone(), goal.rests_on.clone());
+        document(goal.id.clone(), title, (variant, setting.mutant), rests_on, origin, rendering.behaviour)
     }
 
     fn twin(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
         let id = goal.twin.clone().ok_or("the goal has no twin")?;
         let rules = super::catalogue::rules(ORACLE).ok_or("there is no oracle")?;
-        let setting = Setting { rules, mutant: Mutant::None, ..world.protocol.setting };
+        let broken = world.protocol.setting;
+        // The right rules are the coordinator's: a client's slip is one under them too.
+        let setting = if broken.mutant.is_clients() {
+            Setting { rules: FencingRules { client: broken.rules.client, ..rules }, ..broken }
+        } else {
+            Setting { rules, mutant: Mutant::None, ..broken }
+        };
         let right = World::new(Fencing::new(setting));
         let msg = harm(goal, world, walk);
-        let (repeated, reached) = repeat(&right, walk, msg.as_ref());
+        let (repeated, reached) = repeat(&right, &prolonged(goal, world, walk), msg.as_ref());
         let mut rendering = Rendering::new(&right.protocol.setting, false)?;
         rendering.follow(&repeated)?;
-        let behaviour = rendering.behaviour;
-        // A twin that does the same would claim a repair that is none.
-        if let Document::Fencing(Trace { body: Body::Behaviour(broken), .. }) = Self::trace(goal, world, walk)?
-            && broken.steps.iter().map(outcome).eq(behaviour.steps.iter().map(outcome))
+        if let Some(operation) = closing(goal, &rendering.naming, walk)? {
+            rendering.step(operation)?;
+        }
+        if rendering.behaviour.steps.is_empty() {
+            return Err("nothing reaches the coordinator, so that there is nothing to replay".to_owned());
+        }
+        // A twin of what the oracle does as well would claim a repair that is none.
+        if let Document::Fencing(Trace { body: Body::Behaviour(shown), .. }) = Self::trace(goal, world, walk)?
+            && meets(&shown, rules, Mutant::None)?
         {
             return Err("the oracle does the same, so that there is nothing for a twin to show".to_owned());
         }
-        let decisive = behaviour.steps.len();
         let configuration = format!("fencing/{ORACLE}/{}", bounds_name(&goal.configuration));
         let title = if reached {
             format!("{}: the same choices under the right rules", goal.title)
@@ -703,7 +764,7 @@ impl Exported for Fencing {
             format!("{}: under the right rules it does not come to that", goal.title)
         };
         let origin = Origin::Twin { of: goal.id.clone(), configuration };
-        document(id, title, &setting, goal.rests_on.clone(), origin, decisive, behaviour)
+        document(id, title, (ORACLE, Mutant::None), goal.rests_on.clone(), origin, rendering.behaviour)
     }
 
     fn holds_for(document: &Document) -> Vec<String> {
@@ -730,9 +791,9 @@ impl Exported for Fencing {
         let setting = &world.protocol.setting;
         let mut rendering = Rendering::new(setting, false)?;
         rendering.follow(walk)?;
-        let behaviour = rendering.behaviour;
-        let decisive = behaviour.steps.len();
         let title = format!("Behaviour {number} of seed {seed}");
-        document(id, title, setting, vec!["KIP-848".to_owned()], to_be_set(configuration), decisive, behaviour)
+        let made_with = (variant_name(&setting.rules)?, setting.mutant);
+        let rests_on = vec!["KIP-848".to_owned()];
+        document(id, title, made_with, rests_on, to_be_set(configuration), rendering.behaviour)
     }
 }

@@ -12,9 +12,11 @@ use super::checkpoint::{CheckpointFile, CheckpointKind, TopicPartition};
 use super::fs::FileSystem;
 use super::log::Log;
 use super::log_error::LogError;
+use super::mutation::Mutation;
 use super::names::{Millis, Offset};
-use super::rules::CheckpointClamp;
+use super::rules::{CheckpointClamp, Worth};
 use super::segment::Segment;
+use super::segment_files::FileKind;
 
 /// Where the next round begins, and whether the checkpoint is to be corrected for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,15 @@ pub fn first_dirty(checkpoint: Option<Offset>, log_start: Offset, log_end: Offse
     }
 }
 
+/// U: the base of the segment that holds `uncleanable`, the first offset that may not be cleaned; the segment that holds
+/// F, if that is above it. `bases` are those of all segments, ascending; the last one is active.
+#[must_use]
+pub fn round_bound(first_dirty: Offset, uncleanable: Offset, bases: &[Offset]) -> Offset {
+    let uncleanable = uncleanable.max(first_dirty);
+    let holder = bases.iter().rev().find(|base| **base <= uncleanable);
+    holder.or(bases.first()).copied().unwrap_or(first_dirty)
+}
+
 /// A log as a candidate for a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogToClean {
@@ -53,6 +64,8 @@ pub struct LogToClean {
     pub must_clean: bool,
     /// Whether the checkpoint is to be corrected.
     pub correct_checkpoint: bool,
+    /// Whether a horizon has passed. Looked for under [`Worth::PassedHorizon`] alone.
+    pub horizon_passed: bool,
 }
 
 impl LogToClean {
@@ -67,15 +80,25 @@ impl LogToClean {
     /// Whether it may be cleaned. The ratio must be above the limit, not at it.
     #[must_use]
     pub fn is_eligible(&self, min_ratio: f64) -> bool {
-        (self.must_clean && self.cleanable_bytes > 0) || self.ratio() > min_ratio
+        (self.must_clean && self.cleanable_bytes > 0) || self.horizon_passed || self.ratio() > min_ratio
     }
 }
 
 /// F and U of a log, and what there is between them.
 pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Result<LogToClean, LogError> {
     let fs = &**log.fs();
-    let first = first_dirty(checkpoint, log.log_start(), log.end_offset());
-    let mut uncleanable = log.last_stable_offset().min(log.active_base());
+    let slips = |mutation| log.rules().cleaner.slips(mutation);
+    let first = if slips(Mutation::CheckpointNotReset) {
+        FirstDirty { offset: checkpoint.unwrap_or(log.log_start()), correct_checkpoint: false }
+    } else {
+        first_dirty(checkpoint, log.log_start(), log.end_offset())
+    };
+    let stable = if slips(Mutation::CleansAboveHighWatermark) {
+        log.producers().first_unstable_offset().unwrap_or(log.end_offset())
+    } else {
+        log.last_stable_offset()
+    };
+    let mut uncleanable = stable.min(log.active_base());
     let min_lag = log.config().min_compaction_lag_ms.0.max(0);
     if min_lag > 0 {
         for segment in log.closed_segments_from(first.offset) {
@@ -85,9 +108,9 @@ pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Resul
             }
         }
     }
-    let uncleanable = uncleanable.max(first.offset);
-    // The segment that holds the last stable offset is excluded as a whole.
-    let upper_bound = log.closed_segments_from(uncleanable).next().map_or(log.active_base(), Segment::base);
+    let bases: Vec<_> = log.segments().map(Segment::base).collect();
+    let lowest = if slips(Mutation::BoundBelowFirstDirty) { uncleanable } else { first.offset };
+    let upper_bound = round_bound(lowest, uncleanable, &bases);
     let bytes = |from: Offset, to: Offset| log.segments_between(from, to).map(Segment::size).sum();
     Ok(LogToClean {
         partition: log.partition().clone(),
@@ -97,12 +120,31 @@ pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Resul
         cleanable_bytes: bytes(first.offset.min(upper_bound), upper_bound),
         must_clean: max_lag_exceeded(log, first.offset, now)?,
         correct_checkpoint: first.correct_checkpoint,
+        horizon_passed: log.rules().cleaner.worth == Worth::PassedHorizon && horizon_passed(log, first.offset, now)?,
     })
+}
+
+/// Whether a clean batch has a horizon that has passed.
+fn horizon_passed(log: &Log, first_dirty: Offset, now: Millis) -> Result<bool, LogError> {
+    for segment in log.segments().filter(|segment| segment.base() < first_dirty) {
+        let path = segment.path(FileKind::Log);
+        for batch in segment.batches(&**log.fs(), 0) {
+            let batch = batch?;
+            let view = batch.view(&path)?;
+            if view.base_offset() < first_dirty && view.delete_horizon().is_some_and(|horizon| horizon <= now) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the first record of a dirty segment is older than `max.compaction.lag.ms` (KIP-354). The time of a segment is
 /// the max timestamp of its first batch; those without one do not count.
 fn max_lag_exceeded(log: &Log, first_dirty: Offset, now: Millis) -> Result<bool, LogError> {
+    if log.rules().cleaner.slips(Mutation::MaxCompactionLagIgnored) {
+        return Ok(false);
+    }
     let limit = now.0.wrapping_sub(log.config().max_compaction_lag_ms.0.max(0));
     for segment in log.closed_segments_from(first_dirty) {
         let first = segment.first_batch_timestamp(&**log.fs())?;
@@ -185,7 +227,8 @@ impl CleanerManager {
                 continue;
             }
             let candidate = log_to_clean(log, checkpoints.get(partition).copied(), now)?;
-            if candidate.correct_checkpoint {
+            let slips = log.rules().cleaner.slips(Mutation::CorrectedCheckpointNotWritten);
+            if candidate.correct_checkpoint && !slips {
                 self.update_checkpoint(fs, logs, partition, candidate.first_dirty)?;
             }
             let is_empty = candidate.clean_bytes + candidate.cleanable_bytes == 0;
@@ -221,6 +264,11 @@ impl CleanerManager {
             }
             Some(CleaningState::Paused(_)) | None => Ok(()),
         }
+    }
+
+    /// Frees a partition whose round has ended without its end being written down.
+    pub(super) fn forget(&mut self, partition: &TopicPartition) {
+        self.states.remove(partition);
     }
 
     /// Tells a round to stop, and keeps the partition from being cleaned until [`Self::resume`].

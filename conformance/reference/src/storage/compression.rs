@@ -79,6 +79,8 @@ pub fn decompress(codec: Compression, packed: &[u8], limit: usize) -> Result<Vec
         Compression::None => Ok(packed.to_vec()),
         Compression::Gzip => read_all(codec, MultiGzDecoder::new(packed), limit),
         Compression::Snappy => snappy_decompress(packed, limit),
+        // The library reads older frames too, which Kafka refuses.
+        Compression::Lz4 if !packed.starts_with(&LZ4_MAGIC) => Err(codec.error("not a frame of LZ4")),
         Compression::Lz4 => read_all(codec, FrameDecoder::new(packed), limit),
         Compression::Zstd => {
             let decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(|error| codec.error(error))?;
@@ -119,6 +121,25 @@ fn lz4_compress(plain: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = FrameEncoder::with_frame_info(frame, Vec::new());
     encoder.write_all(plain)?;
     encoder.finish().map_err(io::Error::other)
+}
+
+/// What a frame of LZ4 begins with.
+const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+
+/// The same frame with the checksum of its header as it should be, if there is a whole header (Kafka's
+/// `KafkaLZ4BlockInputStream` with a broken checksum).
+pub(super) fn with_lz4_header_checksum(frame: &[u8]) -> Vec<u8> {
+    const CONTENT_SIZE_BIT: u8 = 0x08;
+    let mut frame = frame.to_vec();
+    let has_size = frame.get(LZ4_MAGIC.len()).is_some_and(|flags| flags & CONTENT_SIZE_BIT != 0);
+    let end = LZ4_MAGIC.len() + if has_size { 10 } else { 2 };
+    let sum = frame.get(LZ4_MAGIC.len()..end).map(|header| twox_hash::XxHash32::oneshot(0, header));
+    if let (Some(sum), Some(place)) = (sum, frame.get_mut(end)) {
+        // The second byte from below is the checksum.
+        let [.., second, _] = sum.to_be_bytes();
+        *place = second;
+    }
+    frame
 }
 
 /// What a stream of Java's `SnappyOutputStream` begins with: magic, version 1, readable by version 1.

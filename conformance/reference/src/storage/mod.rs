@@ -29,10 +29,13 @@
 //! | segments | [`segment`], [`segment_batches`] |
 //! | 3.4 producers | [`producer_entry`], [`producer_append`], [`producer_state`], [`producer_snapshot`] |
 //! | 2.7 checkpoints | [`checkpoint`], [`leader_epoch_checkpoint`] |
-//! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_truncate`] |
+//! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_lookup`], [`log_truncate`] |
 //! | 2.7 swap, 2.8 crash | [`swap`], [`recovery`] |
 //! | 2.1, 2.2 choice of the log, F and U | [`cleaner_manager`] |
+//! | 2.3-2.7 a round on files | [`cleaner`] |
+//! | all of it for one partition | [`partition`] |
 //! | 3.5 the reader | [`reader`] |
+//! | 4.4 times of cleaning, a rejected design | [`clean_times`] |
 //! | configuration and switches | [`log_rules`], [`log_error`] |
 //!
 //! There is no clock, no randomness and no thread in here: the time comes with the calls.
@@ -61,17 +64,21 @@ pub mod varint;
 
 // The log on disk.
 pub mod checkpoint;
+pub mod clean_times;
+pub mod cleaner;
 pub mod cleaner_manager;
 pub mod fs;
 pub mod leader_epoch_checkpoint;
 pub mod log;
 pub mod log_append;
 pub mod log_error;
+pub mod log_lookup;
 pub mod log_read;
 pub mod log_rules;
 pub mod log_truncate;
 pub mod memory_fs;
 pub mod offset_index;
+pub mod partition;
 pub mod producer_append;
 pub mod producer_entry;
 pub mod producer_snapshot;

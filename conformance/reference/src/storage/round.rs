@@ -11,8 +11,11 @@
 //! The round holds no file and no clock. It asks a [`RoundStorage`] for bytes, a chunk at a time, and hands it what it
 //! keeps; the storage may be files or memory, and may stop it at each [`Progress`].
 
+use std::collections::VecDeque;
+
 use super::batch_reader::BatchReader;
 use super::chunks::Chunks;
+use super::clean_times::CleanTimes;
 use super::compression;
 use super::error::BatchError;
 use super::filter::filter_batch;
@@ -22,7 +25,7 @@ use super::mutation::Mutation;
 use super::names::{Millis, Offset};
 use super::offset_map::OffsetMap;
 use super::retention::{ActiveProducers, Output, Pass};
-use super::rules::Rules;
+use super::rules::{Rules, Worth};
 use super::transaction_tracker::{AbortedTxn, TransactionTracker, collect_aborted};
 
 pub use super::grouping::SourceSegment;
@@ -78,11 +81,21 @@ pub trait RoundStorage {
     /// The transaction index of a segment.
     fn aborted(&mut self, segment: Offset) -> Result<Vec<AbortedTxn>, Self::Error>;
 
-    /// `delete.retention.ms`, as it is now. Asked once a source segment.
+    /// `delete.retention.ms`, as it is now. Asked once a source segment, and before them for the legacy horizon.
     fn delete_retention(&mut self) -> Millis;
 
     /// The high watermark, as it is now. Asked once a source segment.
     fn high_watermark(&mut self) -> Offset;
+
+    /// When the log became clean, as far as that is written down. Asked once a round.
+    fn clean_times(&mut self) -> Result<CleanTimes, Self::Error> {
+        Ok(CleanTimes::default())
+    }
+
+    /// Below this every replica has the log, where a removal waits for that; asked once a source segment.
+    fn replicated(&mut self) -> Offset {
+        Offset(i64::MAX)
+    }
 
     /// The producers that have not expired. Asked once a group.
     fn producers(&mut self) -> ActiveProducers;
@@ -195,30 +208,110 @@ pub fn run<S: RoundStorage>(
     input: &RoundInput,
     map: &mut dyn OffsetMap,
 ) -> Result<RoundOutcome, RoundError<S::Error>> {
-    map.clear();
-    let mapped = mapping::build(storage, input, map)?;
-    let mut outcome = RoundOutcome {
-        mapped,
-        cleaned_to: mapped.map_or(input.first_dirty, Offset::next),
-        map_entries: map.len(),
-        groups: 0,
-        bytes_read: 0,
-        bytes_kept: 0,
-    };
-    let Some(mapped) = mapped else { return Ok(outcome) };
-    let all = storage.segments();
-    let source: Vec<_> = all.iter().copied().filter(|segment| segment.base < outcome.cleaned_to).collect();
-    let last_clean = all.iter().rfind(|segment| segment.base < input.first_dirty);
-    let legacy_horizon = match last_clean {
-        Some(segment) => Millis(segment.mtime.0.wrapping_sub(storage.delete_retention().0)),
-        None => Millis(0),
-    };
-    let mut recopy =
-        Recopy { storage, input, map, mapped, legacy_horizon, all: &all, tracker: TransactionTracker::new() };
-    for group in group_segments(&source, input.upper_bound, &input.limits, input.rules) {
-        recopy.group(&group, &mut outcome)?;
+    let mut round = MappedRound::build(storage, *input, map)?;
+    while round.clean_group(storage, map)? {}
+    Ok(round.outcome)
+}
+
+/// A round whose offset map is built, and some of whose groups may be replaced already. Whoever holds it may do other
+/// things with the partition between two groups, as a broker does.
+#[derive(Debug)]
+pub struct MappedRound {
+    input: RoundInput,
+    outcome: RoundOutcome,
+    mapped: Offset,
+    legacy_horizon: Millis,
+    all: Vec<SourceSegment>,
+    groups: VecDeque<Vec<SourceSegment>>,
+    clean_times: CleanTimes,
+    /// One for the whole round (KAFKA-8351).
+    tracker: TransactionTracker,
+}
+
+impl MappedRound {
+    /// Builds the offset map, and plans the groups.
+    pub fn build<S: RoundStorage>(
+        storage: &mut S,
+        input: RoundInput,
+        map: &mut dyn OffsetMap,
+    ) -> Result<Self, RoundError<S::Error>> {
+        map.clear();
+        let mut mapped = mapping::build(storage, &input, map)?;
+        if mapped.is_none() && input.rules.worth == Worth::PassedHorizon {
+            // It is not for what is dirty that the log was chosen.
+            mapped = Some(Offset(input.first_dirty.0.saturating_sub(1)));
+        }
+        let outcome = RoundOutcome {
+            mapped,
+            cleaned_to: mapped.map_or(input.first_dirty, Offset::next),
+            map_entries: map.len(),
+            groups: 0,
+            bytes_read: 0,
+            bytes_kept: 0,
+        };
+        let all = storage.segments();
+        // Where nothing is mapped, nothing is copied.
+        let end = if mapped.is_some() { outcome.cleaned_to } else { Offset(i64::MIN) };
+        let source: Vec<_> = all.iter().copied().filter(|segment| segment.base < end).collect();
+        let last_clean = all.iter().rfind(|segment| segment.base < input.first_dirty);
+        let legacy_horizon = match last_clean {
+            Some(segment) => Millis(segment.mtime.0.wrapping_sub(storage.delete_retention().0)),
+            None => Millis(0),
+        };
+        let groups = group_segments(&source, input.upper_bound, &input.limits, input.rules);
+        Ok(Self {
+            input,
+            outcome,
+            mapped: mapped.unwrap_or(Offset(-1)),
+            legacy_horizon,
+            all,
+            groups: groups.into(),
+            clean_times: storage.clean_times()?,
+            tracker: TransactionTracker::within(input.max_decompressed_bytes),
+        })
     }
-    Ok(outcome)
+
+    /// What the round did so far.
+    #[must_use]
+    pub const fn outcome(&self) -> &RoundOutcome {
+        &self.outcome
+    }
+
+    /// Copies the next group and replaces it; false if there was none. `map` is the one that was built.
+    pub fn clean_group<S: RoundStorage>(
+        &mut self,
+        storage: &mut S,
+        map: &dyn OffsetMap,
+    ) -> Result<bool, RoundError<S::Error>> {
+        let Some(group) = self.groups.pop_front() else { return Ok(false) };
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(true) };
+        if self.input.rules.slips(Mutation::TrackerPerGroup) {
+            self.tracker = TransactionTracker::within(self.input.max_decompressed_bytes);
+        }
+        let producers = storage.producers();
+        storage.begin(first.base)?;
+        let mut recopy = Recopy {
+            storage,
+            input: &self.input,
+            map,
+            mapped: self.mapped,
+            legacy_horizon: self.legacy_horizon,
+            all: &self.all,
+            clean_times: &self.clean_times,
+            tracker: &mut self.tracker,
+        };
+        for segment in &group {
+            recopy.segment(segment, &producers, &mut self.outcome)?;
+        }
+        self.outcome.groups += 1;
+        storage.replace(FinishedGroup {
+            base: first.base,
+            sources: group.iter().map(|segment| segment.base).collect(),
+            aborted: self.tracker.take_retained(),
+            mtime: last.mtime,
+        })?;
+        Ok(true)
+    }
 }
 
 struct Recopy<'a, S> {
@@ -228,31 +321,11 @@ struct Recopy<'a, S> {
     mapped: Offset,
     legacy_horizon: Millis,
     all: &'a [SourceSegment],
-    /// One for the whole round (KAFKA-8351).
-    tracker: TransactionTracker,
+    clean_times: &'a CleanTimes,
+    tracker: &'a mut TransactionTracker,
 }
 
 impl<S: RoundStorage> Recopy<'_, S> {
-    fn group(&mut self, group: &[SourceSegment], outcome: &mut RoundOutcome) -> Result<(), RoundError<S::Error>> {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
-        if self.input.rules.slips(Mutation::TrackerPerGroup) {
-            self.tracker = TransactionTracker::new();
-        }
-        let producers = self.storage.producers();
-        self.storage.begin(first.base)?;
-        for segment in group {
-            self.segment(segment, &producers, outcome)?;
-        }
-        outcome.groups += 1;
-        self.storage.replace(FinishedGroup {
-            base: first.base,
-            sources: group.iter().map(|segment| segment.base).collect(),
-            aborted: self.tracker.take_retained(),
-            mtime: last.mtime,
-        })?;
-        Ok(())
-    }
-
     fn segment(
         &mut self,
         segment: &SourceSegment,
@@ -265,10 +338,13 @@ impl<S: RoundStorage> Recopy<'_, S> {
             rules,
             now: input.now,
             delete_retention: self.storage.delete_retention(),
+            first_dirty: input.first_dirty,
             mapped: self.mapped,
             upper_bound: input.upper_bound,
             high_watermark: self.storage.high_watermark(),
             young_file: segment.mtime > self.legacy_horizon,
+            clean_times: self.clean_times,
+            replicated: self.storage.replicated(),
             producers,
         };
         let mut chunks = Chunks::new(segment, 0, input);

@@ -13,6 +13,31 @@ pub enum Removal {
     DeleteHorizon,
     /// Tombstones by the horizon of their batch, markers by the file of their segment.
     DeleteHorizonOfTombstones,
+    /// Tombstones some time after the last round that went past them, of which one pair of first dirty offset and time is
+    /// kept; markers by the file of their segment. Rejected (docs/compaction.md 4.4).
+    CheckpointPair,
+    /// The same, with a list of pairs, so that a tombstone's time is that of the first round that went past it.
+    CheckpointList,
+    /// Tombstones some time after the start of the first round that found them clean, which a header of the record tells;
+    /// markers by the file of their segment. Rejected (docs/compaction.md 4.4).
+    RecordHeader,
+}
+
+impl Removal {
+    /// Whether batches have a horizon in their header.
+    #[must_use]
+    pub const fn has_horizons(self) -> bool {
+        matches!(self, Self::DeleteHorizon | Self::DeleteHorizonOfTombstones)
+    }
+}
+
+/// What makes a log worth a round (docs/compaction.md 2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Worth {
+    /// Its dirty bytes, or the age of its dirty records: all releases.
+    Dirty,
+    /// Those, or a horizon that has passed: a draft of PR 10914.
+    PassedHorizon,
 }
 
 /// Which tombstones start the clock of their batch (N1 of docs/compaction.md 5.3).
@@ -22,6 +47,9 @@ pub enum Stamping {
     WhereverRetained,
     /// Those of batches that the round has mapped to their end: the repair.
     OnlyIfMapped,
+    /// Those of batches that were clean before the round: the repair of N3, which counts from the start of the round while
+    /// the values that a tombstone deletes can still be read; it is one of N1 as well.
+    OnlyIfClean,
 }
 
 /// Which batch is kept, emptied if need be, so that the end of the log can be learnt from its data (KAFKA-17076).
@@ -76,6 +104,8 @@ pub enum CheckpointClamp {
 pub struct Rules {
     /// When a tombstone or a marker may go.
     pub removal: Removal,
+    /// What makes a log worth a round.
+    pub worth: Worth,
     /// Which tombstones start the clock.
     pub stamping: Stamping,
     /// Which batch is kept for its end.
@@ -98,6 +128,7 @@ impl Rules {
     pub const fn kafka_3_0() -> Self {
         Self {
             removal: Removal::SegmentMtime,
+            worth: Worth::Dirty,
             stamping: Stamping::WhereverRetained,
             last_of_round: LastOfRound::Off,
             legacy: LegacyBatches::PassThrough,
@@ -126,11 +157,11 @@ impl Rules {
         Self { last_of_round: LastOfRound::HighWatermark, legacy: LegacyBatches::Convert, ..Self::kafka_4_0() }
     }
 
-    /// The baseline with the repairs of N1, N2, N6 and N8.
+    /// The baseline with the repairs of N1, N2, N3, N6 and N8.
     #[must_use]
     pub const fn repaired() -> Self {
         Self {
-            stamping: Stamping::OnlyIfMapped,
+            stamping: Stamping::OnlyIfClean,
             index_filter: IndexFilter::FirstDirty,
             client_horizon: ClientHorizon::Cleared,
             checkpoint_clamp: CheckpointClamp::Always,

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::batch_reader::{BatchReader, LogBatch};
-use super::fs::FileSystem;
+use super::fs::{FileSystem, remove_if_exists};
 use super::leader_epoch_checkpoint::LeaderEpochs;
 use super::log_error::LogError;
 use super::log_rules::LogConfig;
@@ -102,17 +102,22 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The segment of a log file whose indexes are empty and to be filled by [`Self::recover`].
+    /// The segment of a log file whose indexes are empty and to be filled by [`Self::recover`]. Until
+    /// [`Self::finish_rebuild`] it has no offset index on the disk, so that a stop in between is noticed, and not taken for
+    /// a segment whose indexes are sparse and that has no aborted transaction.
     pub fn rebuild(fs: &dyn FileSystem, directory: &Path, base: Offset, config: &LogConfig) -> Result<Self, LogError> {
         let path = |kind| FileName::new(base, kind).path(directory);
         let max_bytes = config.segment_index_bytes;
+        let offset_index = path(FileKind::OffsetIndex);
+        remove_if_exists(fs, &offset_index)?;
+        fs.sync_dir(directory)?;
         Ok(Self {
             directory: directory.to_owned(),
             base,
             stage: FileStage::Final,
             size: fs.len(&path(FileKind::Log))?,
             index_interval: config.index_interval_bytes,
-            offset_index: OffsetIndex::create(fs, &path(FileKind::OffsetIndex), base, max_bytes)?,
+            offset_index: OffsetIndex::create(fs, &offset_index.with_extension("index.tmp"), base, max_bytes)?,
             time_index: TimeIndex::create(fs, &path(FileKind::TimeIndex), base, max_bytes)?,
             transaction_index: TransactionIndex::create(fs, &path(FileKind::TransactionIndex))?,
             bytes_since_index: 0,
@@ -120,6 +125,16 @@ impl Segment {
             first_timestamp: None,
             created: fs.modified(&path(FileKind::Log))?,
         })
+    }
+
+    /// Makes the rebuilt files durable, and gives the offset index its name at last.
+    pub fn finish_rebuild(&mut self, fs: &dyn FileSystem) -> Result<(), LogError> {
+        self.flush(fs)?;
+        fs.sync_dir(&self.directory)?;
+        let path = self.path(FileKind::OffsetIndex);
+        fs.rename(&path.with_extension("index.tmp"), &path)?;
+        self.offset_index.moved_to(path);
+        Ok(fs.sync_dir(&self.directory)?)
     }
 
     /// The offset in its name: nothing in it is below.
@@ -275,8 +290,8 @@ impl Segment {
         Ok(next)
     }
 
-    /// Checks every batch from the first, rebuilds the indexes and folds the producers and leaders in; cuts the file at
-    /// the first batch that is not valid. How many bytes were cut.
+    /// Checks every batch from the first, rebuilds the indexes and folds the producers and leaders in, as far as the
+    /// batches are valid. How many bytes follow, for [`Self::cut_tail`].
     pub fn recover(
         &mut self,
         fs: &dyn FileSystem,
@@ -308,12 +323,18 @@ impl Segment {
             least = view.next_offset();
             producers.set_map_end(least);
         }
-        let cut = whole - self.size;
-        if cut > 0 {
-            fs.truncate(&path, self.size)?;
-        }
         self.close(fs)?;
-        Ok(cut)
+        Ok(whole - self.size)
+    }
+
+    /// Cuts the file where [`Self::recover`] found the first invalid batch.
+    pub fn cut_tail(&self, fs: &dyn FileSystem) -> Result<(), LogError> {
+        let path = self.path(FileKind::Log);
+        if fs.len(&path)? > self.size {
+            fs.truncate(&path, self.size)?;
+            fs.sync(&path)?;
+        }
+        Ok(())
     }
 
     fn reset_indexes(&mut self, fs: &dyn FileSystem) -> Result<(), LogError> {

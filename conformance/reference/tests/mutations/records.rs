@@ -25,6 +25,12 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.assigned("a") == at(&[("t-0", 3), ("t-1", 3)])
                 && group.commit("a", 2, &[("t-0", 5)]) == Err(ErrorCode::StaleMemberEpoch)
         },
+        Mutation::HighWatermarkIgnored => |rules| {
+            let mut group = Group::two(rules);
+            group.commit("a", 2, &[("t-0", 5)]).expect("a commits");
+            group.fail_over();
+            group.stored("t-0") == 5
+        },
         Mutation::LoadIgnoresAssignmentEpochs => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0", "t-1"])]);
@@ -33,7 +39,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.commit("a", 2, &[("t-0", 5)]).is_ok()
         },
         // PUB-C01.
-        Mutation::PendingRemovalFreesAssigned => |rules| {
+        Mutation::RegrantForgetsOwner => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0"]), ("b", &["t-1"])]);
             group.beat("a", 2).expect("a is asked for t-1");
