@@ -10,6 +10,7 @@ use super::actors::Part;
 use super::batch::{NONE, UNKEYED, UNKNOWN};
 use super::bounds::Isolation;
 use super::broker::{Broker, Role};
+use super::interpreter::visible;
 use super::message::{Msg, Timer};
 use super::recovery::Moment;
 use super::replica::{self, BASE_MS};
@@ -40,12 +41,63 @@ fn place(protocol: &Compaction, id: u8) -> Option<usize> {
 /// The steps of a path that reach a log. What a round does without an interruption is one step.
 pub fn plan(protocol: &Compaction, walk: &Walk<Compaction>) -> Result<Vec<Planned>, String> {
     let mut planned: Vec<Planned> = Vec::new();
+    let copies = copies(walk);
     for (number, (state, action)) in walk.iter().enumerate() {
+        let copied = copies.iter().filter(|copy| copy.at == number);
+        let fetches = copied.map(|copy| (number, copy.ends + 1, 1, vec![Operation::Fetch(NOTHING)]));
+        planned.extend(fetches.map(|(from, to, at, operations)| Planned { at, steps: (from, to), operations }));
         let Some(action) = action else { continue };
         let Some((at, operations)) = step(protocol, state, action)? else { continue };
         planned.push(Planned { at, steps: (number, number + 1), operations });
     }
     Ok(whole_rounds(planned))
+}
+
+/// What a follower copies, batch by batch and with nothing else between: a trace's fetch copies all that there is.
+struct Copied {
+    /// Where the follower's log ended.
+    from: u8,
+    /// What came.
+    batches: Vec<[u8; 5]>,
+    /// The step with which the last of it came.
+    ends: usize,
+    /// The step before which the leader had just that.
+    at: usize,
+}
+
+fn copies(walk: &Walk<Compaction>) -> Vec<Copied> {
+    let mut copies: Vec<Copied> = Vec::new();
+    let mut going_on = false;
+    for (number, (state, action)) in walk.iter().enumerate() {
+        match action {
+            Some(Action::Deliver(envelope)) => match (envelope.msg, &state.actors.other) {
+                (Msg::Replicated { batch: Some(batch), .. }, Some(follower)) if envelope.dst == 1 => {
+                    if !going_on {
+                        let from = follower.log.end;
+                        copies.push(Copied { from, batches: Vec::new(), ends: number, at: number });
+                    }
+                    going_on = true;
+                    if let Some(copy) = copies.last_mut() {
+                        copy.batches.push(visible(&batch));
+                        copy.ends = number;
+                    }
+                }
+                (Msg::Elect { .. } | Msg::Fetch { .. }, _) if envelope.dst == 1 => going_on = false,
+                _ => {}
+            },
+            Some(Action::Timeout(1, _)) => going_on = false,
+            _ => {}
+        }
+    }
+    for copy in &mut copies {
+        let has = |(state, _): &(WorldState<Compaction>, Option<ActionOf<Compaction>>)| {
+            let batches = state.actors.broker.log.batches.iter().filter(|batch| batch.last() >= copy.from);
+            batches.map(visible).eq(copy.batches.iter().copied())
+        };
+        let at = (0..=copy.ends).rev().find(|at| walk.get(*at).is_some_and(has));
+        copy.at = at.unwrap_or(copy.ends);
+    }
+    copies
 }
 
 /// Writes a round whose steps stand together as one.
@@ -96,7 +148,6 @@ fn step(
                     from: from.into(),
                     batches: Some(1),
                 }),
-                Msg::Replicated { batch: Some(_), .. } => Operation::Fetch(NOTHING),
                 _ => return Ok(None),
             };
             Ok(Some((at, vec![operation])))
@@ -105,7 +156,7 @@ fn step(
     }
 }
 
-/// The value of the record that is written next: the first of `k` is `v`, the next ones `v2`, `v3`; other keys count.
+/// The record that is written next. Its value tells its offset, so that no two are alike.
 fn record(key: u8, tombstone: bool, offset: u8) -> Result<NewRecord, String> {
     let value = match (tombstone, key) {
         (true, _) => None,

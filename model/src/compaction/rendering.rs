@@ -113,7 +113,8 @@ impl<'a> Rendering<'a> {
             if one.operations.is_empty() {
                 continue;
             }
-            let note = self.note(walk, one.steps);
+            let copies = matches!(one.operations.as_slice(), [Operation::Fetch(_)]);
+            let note = if copies { None } else { self.note(walk, one.steps) };
             // What follows a fault tells how large the segments become.
             if let Err(message) = self.steps(before, one, note, true).and_then(|()| self.compare(one.at, after)) {
                 self.fault.get_or_insert(message);
