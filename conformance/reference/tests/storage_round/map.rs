@@ -61,8 +61,10 @@ fn a_batch_larger_than_the_buffer_is_read_whole() {
             log.value("k", &"x".repeat(500 * round));
         }
         log.roll();
+        let size = log.segments[0].bytes.len() as u64;
         assert_eq!(log.clean_at(5000), 3);
         assert_eq!(log.records().len(), 1);
+        assert_eq!(log.outcome.map(|outcome| outcome.bytes_read), Some(size));
     }
 }
 
