@@ -162,7 +162,10 @@ fn what_a_leader_assigns_leaves_a_sound_batch() {
     assert_eq!(batch.records().unwrap()[0].timestamp, Millis(4000));
     set_max_timestamp(&mut bytes, CreateTime, Millis(1000)).unwrap();
     assert_eq!(RecordBatch::new(&bytes).unwrap().records().unwrap()[0].timestamp, Millis(1000));
-    assert!(set_base_offset(&mut bytes, Offset(-1)).is_err());
+    for refused in [-1, i64::MAX] {
+        assert!(set_base_offset(&mut bytes, Offset(refused)).is_err());
+        assert_eq!(RecordBatch::new(&bytes).unwrap().base_offset(), Offset(77), "a refusal changes nothing");
+    }
     assert!(set_leader_epoch(&mut bytes[..60], LeaderEpoch(0)).is_err());
 }
 
