@@ -69,6 +69,22 @@ fn a_batch_larger_than_the_buffer_is_read_whole() {
 }
 
 #[test]
+fn a_buffer_grows_no_further_than_its_largest_batch_makes_it() {
+    let mut log = Log::kafka();
+    log.chunk_bytes = 100;
+    for index in 0..200 {
+        log.value(&index.to_string(), "v");
+    }
+    log.roll();
+    log.clean_at(5000);
+    assert_eq!(log.largest_read, 100, "however long the segment");
+    log.value("large", &"x".repeat(1000));
+    log.roll();
+    log.clean_at(5000);
+    assert!((1061..=1600).contains(&log.largest_read), "doubled until the batch fits: {}", log.largest_read);
+}
+
+#[test]
 fn a_segment_that_ends_inside_of_a_batch_fails_the_round_and_stays() {
     for cut in [1, 20, 60] {
         let mut log = Log::kafka();
