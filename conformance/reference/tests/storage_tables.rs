@@ -218,21 +218,6 @@ fn a_tombstone_above_the_mapped_offsets_starts_the_clock_under_kafkas_rule_alone
 }
 
 #[test]
-fn the_repair_of_n1_makes_markers_wait_for_the_map_too() {
-    for (mapped, output) in [(10, Output::Rebuild { horizon: Some(Millis(NOW + D)) }), (9, Output::Verbatim)] {
-        let marker = control(1, None);
-        let given = in_pass(
-            |pass| (pass.rules, pass.mapped) = (Rules::repaired(), Offset(mapped)),
-            |pass| {
-                let records = view(&marker).records().expect("a marker");
-                judge_output(&view(&marker), judge_batch(&view(&marker), true, pass), &records, true, pass)
-            },
-        );
-        assert_eq!(given, output);
-    }
-}
-
-#[test]
 fn the_repair_of_n1_stamps_a_batch_that_ends_at_the_last_mapped_offset() {
     let tombstone = record(X, Some("k"), None);
     let bytes = batch(BatchHeader::plain(Offset(X)), None, std::slice::from_ref(&tombstone));

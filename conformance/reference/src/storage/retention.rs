@@ -208,7 +208,7 @@ pub fn judge_output(
             pass.slips(Mutation::InnerMagicIgnored) || !legacy.mixes_formats()
         }
     };
-    let starts_clock = starts_clock(batch, verdict, retained, pass);
+    let starts_clock = verdict == BatchVerdict::StampRecords || has_stamping_tombstone(batch, retained, pass);
     let renewed = pass.slips(Mutation::HorizonRenewed) && !all_retained;
     let can_be_stamped = pass.rules.removal != Removal::SegmentMtime
         && (!batch.is_legacy() || pass.rules.legacy == LegacyBatches::Convert)
@@ -223,12 +223,12 @@ pub fn judge_output(
     }
 }
 
-/// Whether the clock of a batch starts: its marker lost its data, or a tombstone is retained. The test of a tombstone looks
-/// at the value alone: a record without a key, which only lies above what is mapped, counts too.
-fn starts_clock(batch: &LogBatch<'_>, verdict: BatchVerdict, retained: &[Record], pass: &Pass<'_>) -> bool {
+/// Whether something that is retained starts the clock. The test looks at the value alone: a record without a key, which
+/// only lies above what is mapped, counts too.
+fn has_stamping_tombstone(batch: &LogBatch<'_>, retained: &[Record], pass: &Pass<'_>) -> bool {
     let in_place = match pass.rules.stamping {
         Stamping::WhereverRetained => true,
         Stamping::OnlyIfMapped => batch.last_offset() <= pass.mapped,
     };
-    in_place && (verdict == BatchVerdict::StampRecords || retained.iter().any(|record| record.value.is_none()))
+    in_place && retained.iter().any(|record| record.value.is_none())
 }

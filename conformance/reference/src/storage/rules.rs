@@ -15,7 +15,7 @@ pub enum Removal {
     DeleteHorizonOfTombstones,
 }
 
-/// Which tombstones and markers start the clock of their batch (N1 of docs/compaction.md 5.3).
+/// Which tombstones start the clock of their batch (N1 of docs/compaction.md 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stamping {
     /// All that the pass retains, also above what it mapped: KIP-534, all releases.
@@ -76,7 +76,7 @@ pub enum CheckpointClamp {
 pub struct Rules {
     /// When a tombstone or a marker may go.
     pub removal: Removal,
-    /// Which tombstones and markers start the clock.
+    /// Which tombstones start the clock.
     pub stamping: Stamping,
     /// Which batch is kept for its end.
     pub last_of_round: LastOfRound,
