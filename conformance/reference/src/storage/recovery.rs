@@ -213,7 +213,7 @@ impl Log {
         }
         for segment in self.segments_between(from, end).cloned().collect::<Vec<_>>() {
             let path = segment.path(FileKind::Log);
-            for batch in segment.batches(&*fs, segment.offset_index().lookup(from)) {
+            for batch in segment.batches(&*fs, segment.start_of(&*fs, from)?) {
                 let batch = batch?;
                 let view = batch.view(&path)?;
                 if view.last_offset() < from || view.base_offset() >= end {

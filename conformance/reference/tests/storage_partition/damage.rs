@@ -47,8 +47,15 @@ fn files(fs: &MemoryFs) -> Vec<PathBuf> {
 fn use_it(fs: &Arc<MemoryFs>) -> Option<Vec<String>> {
     let mut partition = Partition::open(fs.clone(), Path::new(LOG_DIR), setup(LogRules::kafka_4_4(), 100), NOW).ok()?;
     let read = |partition: &Partition| {
-        let handed = partition.read_all(partition.log().log_start(), Isolation::LogEnd).ok()?;
-        Some(handed.records.iter().map(text).collect::<Vec<_>>())
+        // From each offset, so that every index entry is used.
+        let (start, end) = (partition.log().log_start().0, partition.log().end_offset().0);
+        let mut lines = Vec::new();
+        for from in start..end.min(start + 100) {
+            let handed = partition.read(Offset(from), 1, Isolation::LogEnd).ok()?;
+            lines.extend(handed.records.first().map(text));
+        }
+        lines.dedup();
+        Some(lines)
     };
     let left = read(&partition);
     partition.roll().ok()?;
@@ -105,9 +112,10 @@ proptest! {
         });
         let left = use_it(&fs);
         let name = path.display().to_string();
-        // A repaired log has records of the whole one, in their order. A damaged base offset is not noticed: it lies
-        // outside of the checksum.
-        if let Some(left) = left && !name.ends_with(".log") {
+        // The log file is what it is (its base offsets lie outside of the checksum), and the log's start is a number without
+        // a checksum. Everything else can be made anew.
+        let is_truth = name.contains("log-start") || path.extension().is_some_and(|extension| extension == "log");
+        if let Some(left) = left && !is_truth {
             prop_assert_eq!(&left, &whole, "{}", name);
         }
     }
