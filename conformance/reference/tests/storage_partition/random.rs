@@ -1,7 +1,8 @@
 //! Random lives of a partition: appends, transactions, rounds that end well, are aborted or lose their checkpoint, stops with
 //! and without loss in the middle of anything. After each step the log is held against an oracle that forgets nothing.
 //!
-//! Under Kafka's rules the offset map is ample, since a small one leads to N1 and N2; under the repairs it is small too.
+//! Under Kafka's rules the offset map is ample, since a small one leads to N1 and N2, and under protocol 1 each round gets to
+//! its checkpoint, since N2 arises without that too; under the repairs anything goes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -93,6 +94,13 @@ fn op() -> impl Strategy<Value = Op> {
         1 => loss().prop_map(|loss| Op::Stop { loss }),
         3 => (0_u64..60, loss()).prop_map(|(after, loss)| Op::PowerOff { after, loss }),
     ]
+}
+
+impl Op {
+    /// Whether a round may swap a group and leave F where it was.
+    fn may_end_a_round_early(&self) -> bool {
+        matches!(self, Self::CleanWithoutCheckpoint { .. } | Self::CleanAborted { .. } | Self::PowerOff { .. })
+    }
 }
 
 /// How a life is run.
@@ -317,7 +325,17 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn kafkas_rules_hold_with_an_ample_map(ops in prop::collection::vec(op(), 1..60), protocol in protocol()) {
+    fn kafkas_rules_hold_with_an_ample_map_under_protocol_2(ops in prop::collection::vec(op(), 1..60)) {
+        let mode = Mode { rules: LogRules::kafka_4_4(), protocol: TransactionProtocol::Two, ample_map: true };
+        prop_assert_eq!(live(mode, &ops), Ok(()));
+    }
+
+    /// Under protocol 1 they do not if a round swaps and loses its checkpoint: see N2 in `findings`.
+    #[test]
+    fn kafkas_rules_hold_with_an_ample_map_if_every_round_ends_well(
+        ops in prop::collection::vec(op().prop_filter("ends early", |op| !op.may_end_a_round_early()), 1..60),
+        protocol in protocol(),
+    ) {
         let mode = Mode { rules: LogRules::kafka_4_4(), protocol, ample_map: true };
         prop_assert_eq!(live(mode, &ops), Ok(()));
     }
