@@ -453,3 +453,23 @@ fn a_clean_stop_leaves_nothing_to_recover() {
     let again: &MemoryFs = &lost;
     assert_eq!(again.history(), Vec::<String>::new(), "not a byte was changed");
 }
+
+#[test]
+fn a_stop_while_a_checkpoint_is_written_leaves_the_old_one_or_the_new_one() {
+    use fencepost_reference::storage::checkpoint::{CheckpointFile, CheckpointKind, TopicPartition};
+    let offsets = |offset| std::collections::BTreeMap::from([(TopicPartition::new("t", 0), Offset(offset))]);
+    let checkpoint = CheckpointFile::new(std::path::Path::new("/logs"), CheckpointKind::Cleaner);
+    for changes in 0.. {
+        let fs = MemoryFs::new();
+        checkpoint.write(&fs, &offsets(3)).expect("written");
+        fs.power_off_after(changes);
+        let written = checkpoint.write(&fs, &offsets(7)).is_ok();
+        for loss in losses() {
+            let left = checkpoint.read(&fs.after_power_cut(loss)).expect("it reads");
+            assert!(left == offsets(3) && !written || left == offsets(7), "{changes} {loss:?} {left:?}");
+        }
+        if written {
+            break;
+        }
+    }
+}
