@@ -9,5 +9,6 @@ mod oracle;
 mod random;
 mod rounds;
 mod slips;
+mod stops;
 mod support;
 mod vectors;

@@ -111,7 +111,7 @@ pub(crate) struct Mode {
     pub(crate) ample_map: bool,
 }
 
-struct Life {
+pub(crate) struct Life {
     mode: Mode,
     fs: Arc<MemoryFs>,
     setup: PartitionSetup,
@@ -121,13 +121,13 @@ struct Life {
     sequences: [i32; 2],
     values: u32,
     now: Millis,
-    power_off: Option<Loss>,
+    pub(crate) power_off: Option<Loss>,
     /// E of the round that was just run.
     cleaned_to: Option<Offset>,
 }
 
 impl Life {
-    fn new(mode: Mode) -> Self {
+    pub(crate) fn new(mode: Mode) -> Self {
         let fs = Arc::new(MemoryFs::new());
         let mut setup = setup(mode.rules, 100);
         setup.config = LogConfig { segment_bytes: 400, file_delete_delay_ms: Millis(30), ..setup.config };
@@ -177,7 +177,7 @@ impl Life {
         self.oracle.check(partition)
     }
 
-    fn run(&mut self, op: &Op) -> Result<(), String> {
+    pub(crate) fn run(&mut self, op: &Op) -> Result<(), String> {
         match op {
             Op::Stop { loss } => return self.reopen(*loss),
             Op::Close => {
@@ -371,65 +371,4 @@ fn n1_and_n2_are_found_by_walking_with_a_small_map() {
     without_n1.cleaner.stamping = Stamping::OnlyIfMapped;
     let n2 = first_breach(without_n1, false, 20_000).expect("N2 is found");
     assert!(n2.contains("S13") || n2.contains("S1, S2"), "{n2}");
-}
-
-/// Every stop of a round that merges segments, swaps several groups and writes its checkpoint; then life goes on.
-#[test]
-fn a_stop_at_each_operation_of_a_round_leaves_a_log_that_lives_on() {
-    let put = |key, tombstone| Op::Put { key, tombstone };
-    let in_transaction = |producer, key, tombstone| Op::PutInTransaction { producer, key, tombstone };
-    let end = |producer, commit| Op::End { producer, commit };
-    let before = [
-        put(0, false),
-        in_transaction(0, 1, false),
-        end(0, false),
-        Op::Roll,
-        in_transaction(1, 0, true),
-        in_transaction(0, 2, false),
-        end(1, true),
-        Op::Roll,
-        end(0, true),
-        put(2, true),
-        put(1, false),
-        Op::Checkpoint,
-    ];
-    let after = [
-        in_transaction(0, 1, true),
-        end(0, true),
-        Op::RollAndClean { map: 2 },
-        Op::Clock { add: 200 },
-        put(0, false),
-        Op::RollAndClean { map: 100 },
-        Op::RollAndClean { map: 100 },
-    ];
-    let losses =
-        [Loss::Nothing, Loss::Everything, Loss::Some { seed: 1 }, Loss::Some { seed: 2 }, Loss::Some { seed: 3 }];
-    for rules in [LogRules::repaired(), LogRules::kafka_4_4()] {
-        let repaired = rules == LogRules::repaired();
-        let protocols = if repaired {
-            vec![TransactionProtocol::One, TransactionProtocol::Two]
-        } else {
-            vec![TransactionProtocol::Two]
-        };
-        for (protocol, loss) in protocols.iter().flat_map(|protocol| losses.map(|loss| (*protocol, loss))) {
-            for stop in 0.. {
-                let mode = Mode { rules, protocol, ample_map: !repaired };
-                let mut life = Life::new(mode);
-                for op in &before {
-                    life.run(op).expect("nothing stops it yet");
-                }
-                life.run(&Op::PowerOff { after: stop, loss }).expect("set");
-                let context = format!("{protocol:?} {loss:?} {stop}");
-                life.run(&Op::RollAndClean { map: 3 }).unwrap_or_else(|e| panic!("{context}: {e}"));
-                let was_stopped = life.power_off.is_none();
-                if !was_stopped {
-                    assert!(stop > 50, "a round has many operations: {stop}");
-                    break;
-                }
-                for op in &after {
-                    life.run(op).unwrap_or_else(|e| panic!("{context}, then {op:?}: {e}"));
-                }
-            }
-        }
-    }
 }
