@@ -618,15 +618,16 @@ pub mod enabled {
         let (log, world) = (&broker.log, &broker.world);
         if bounds.crashes {
             let within = broker.round.as_ref().is_some_and(Round::has_group);
-            for replays in [false, true] {
-                if replays && !bounds.replays {
-                    continue;
+            let moments = std::iter::once(Moment::Between).chain(Moment::WITHIN).filter(|moment| {
+                // A crash that finds nothing half done matters only if snapshots are lost.
+                *moment == Moment::Between || within
+            });
+            for moment in moments {
+                if broker.round.is_some() {
+                    each(Timer::Crash { moment, replays: false });
                 }
-                if replays || broker.round.is_some() {
-                    each(Timer::Crash { moment: Moment::Between, replays });
-                }
-                if within {
-                    Moment::WITHIN.iter().for_each(|moment| each(Timer::Crash { moment: *moment, replays }));
+                if bounds.replays {
+                    each(Timer::Crash { moment, replays: true });
                 }
             }
         }
