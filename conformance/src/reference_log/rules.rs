@@ -58,10 +58,11 @@ fn cleaner(rules: &CompactionRules) -> Result<reference::Rules, String> {
             StampRule::Clean => reference::Stamping::OnlyIfClean,
         },
         last_of_round,
-        // What came with 4.0 beside the rule of the last batch (docs/compaction.md 0.1).
-        legacy: match last_of_round {
-            reference::LastOfRound::Off => reference::LegacyBatches::PassThrough,
-            _ => reference::LegacyBatches::Convert,
+        // What came with 4.0 beside the rule of the last batch (docs/compaction.md 0.1). The designs that KIP-534 rejected are
+        // older.
+        legacy: match (last_of_round, removal.has_horizons()) {
+            (reference::LastOfRound::Off, _) | (_, false) => reference::LegacyBatches::PassThrough,
+            (_, true) => reference::LegacyBatches::Convert,
         },
         index_filter: match rules.aborted {
             AbortedRule::WholeSegment => reference::IndexFilter::LogStart,

@@ -256,13 +256,6 @@ const DESIGNS: &[Violation] = &[
         &["KIP-534"],
     ),
     (
-        "record-header/lost-checkpoint",
-        "S17",
-        "record-header-end-of-the-log-is-lost",
-        "The rules before KAFKA-17076 drop the last batch below the high watermark",
-        &["KAFKA-17076"],
-    ),
-    (
         "record-header/markers-merged",
         "L4",
         "record-header-marker-never-goes",
@@ -293,20 +286,6 @@ const REPAIRS: &[Violation] = &[
         "epoch-repaired-and-value-stays",
         "With the epoch of emptied markers repaired a committed value is still taken for aborted",
         &["KIP-534"],
-    ),
-    (
-        "delete-horizon-repaired/altered-retention",
-        "S7",
-        "lower-retention-before-the-stamp",
-        "A lower delete.retention.ms counts for a tombstone that is not stamped yet, though a reader may be on its way",
-        &["KIP-534"],
-    ),
-    (
-        "delete-horizon-repaired/idle",
-        "L6",
-        "nothing-goes-from-an-idle-log-with-every-repair",
-        "With every repair, too, what should go stays for ever where nothing is written any more",
-        &["KIP-534", "PR 10914"],
     ),
     (
         "delete-horizon-repaired/another-replica",

@@ -260,6 +260,22 @@ pub fn read_all(state: &WorldState<Compaction>) -> Vec<Planned> {
     vec![Planned { at, steps: (0, 0), operations: vec![Operation::Read(read)] }]
 }
 
+/// A round over all that is there, and a consumer after it.
+pub fn clean_all(state: &WorldState<Compaction>) -> Vec<Planned> {
+    let broker = &state.actors.broker;
+    let mut operations = Vec::new();
+    if !broker.world.compacts {
+        let policy = Some(vec![CleanupPolicy::Compact]);
+        operations.push(Operation::Alter(Alter { cleanup_policy: policy, ..Alter::default() }));
+    }
+    if broker.log.can_roll() {
+        operations.push(Operation::Roll(NOTHING));
+    }
+    operations.push(Operation::Clean(NOTHING));
+    let clean = Planned { at: 0, steps: (0, 0), operations };
+    std::iter::once(clean).chain(read_all(state)).collect()
+}
+
 /// The producers are built from the log alone, and each that has an epoch behind it writes once more with that.
 pub fn replay(state: &WorldState<Compaction>) -> Vec<Planned> {
     let crash = Operation::Crash(Crash { loses_snapshots: true, ..Crash::default() });

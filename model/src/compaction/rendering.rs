@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fencepost_fixtures::KafkaError;
 use fencepost_fixtures::compaction::{
-    Append, CleanupPolicy, Compaction as Vocabulary, Configure, NewRecord, Operation, State,
+    Answer, Append, CleanupPolicy, Compaction as Vocabulary, Configure, NewRecord, Operation, State,
 };
 use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::trace::{Behaviour, Refusal, Step};
 
 use super::Compaction;
+use super::batch::NONE;
 use super::bounds::Setting;
 use super::broker::Broker;
 use super::interpreter::{Interpreter, Reply, visible};
@@ -203,7 +204,9 @@ impl<'a> Rendering<'a> {
         let active = replica.broker.log.segments.len().saturating_sub(1);
         self.largest = self.largest.max(replica.segment_bytes(active));
         let transactions = self.protocol.setting.bounds.producers > 0;
-        let state = part(&operation, self.interpreter.observe(at.as_ref())?, transactions, &answer);
+        let log = &replica.broker.log;
+        let beyond = log.checkpoint != NONE && log.checkpoint > log.end;
+        let state = part(&operation, self.interpreter.observe(at.as_ref())?, transactions, beyond, answer.as_ref());
         let refuse = self.refusals(place, &operation)?;
         self.behaviour.steps.push(Step {
             at,
@@ -295,7 +298,8 @@ fn part(
     operation: &Operation,
     seen: State,
     transactions: bool,
-    answer: &Option<fencepost_fixtures::compaction::Answer>,
+    beyond: bool,
+    answer: Option<&Answer>,
 ) -> Option<State> {
     let mut told = State::default();
     let State { log, aborted, segments, producers, first_dirty, log_start, .. } = seen;
@@ -304,7 +308,9 @@ fn part(
         Operation::Clean(_) | Operation::CleanGroup(_) => (told.log, told.segments) = (log, segments),
         Operation::FinishRound(_) | Operation::AbortRound(_) => told.first_dirty = first_dirty,
         Operation::Crash(_) | Operation::Truncate(_) => {
-            (told.log, told.segments, told.first_dirty) = (log, segments, first_dirty);
+            // A checkpoint above the end is set back by the next round only.
+            told.first_dirty = first_dirty.filter(|_| !beyond);
+            (told.log, told.segments) = (log, segments);
         }
         Operation::DeleteSegments(_) => (told.log, told.segments, told.log_start) = (log, segments, log_start),
         Operation::Fetch(_) => told.log = log,

@@ -15,6 +15,7 @@ use super::Compaction;
 use super::bounds::Setting;
 use super::catalogue::ORACLE;
 use super::interpreter::{Interpreter, Reply};
+use super::message::Timer;
 use super::mutant::Mutant;
 use super::plan::{self, Planned};
 use super::rendering::{Rendering, configure};
@@ -37,14 +38,14 @@ fn variant_name(rules: &CompactionRules) -> Result<&'static str, String> {
 fn render(world: &World<Compaction>, walk: &Walk<Compaction>, harm: &[Planned]) -> Result<Behaved, String> {
     let setting = &world.protocol.setting;
     let planned = plan::plan(&world.protocol, walk)?;
-    let mut refused = String::new();
+    let mut refused = Vec::new();
     for exact in [true, false] {
         let mut size = None;
         loop {
             let mut rendering = Rendering::new(&world.protocol, configure(setting, walk, size)?, exact)?;
             match rendering.follow(walk, &planned).and_then(|()| rendering.append(walk, harm)) {
                 Ok(()) => return Ok(rendering.behaviour),
-                Err(message) if refused.is_empty() => refused = message,
+                Err(message) if !refused.contains(&message) => refused.push(message),
                 Err(_) => {}
             }
             size = match size {
@@ -53,7 +54,7 @@ fn render(world: &World<Compaction>, walk: &Walk<Compaction>, harm: &[Planned]) 
             };
         }
     }
-    Err(refused)
+    Err(refused.join("; "))
 }
 
 fn document(
@@ -93,10 +94,18 @@ fn bounds_name(configuration: &str) -> &str {
 fn harm(goal: &Goal, walk: &Walk<Compaction>) -> Vec<Planned> {
     let (Aim::Violation(property), Some((state, _))) = (&goal.aim, walk.last()) else { return Vec::new() };
     match *property {
+        // Where no round shows it, the next one does.
+        "S12" | "S13" if !cleaned_last(walk) => plan::clean_all(state),
         "S1" | "S2" | "S8" | "S9" | "S10" | "S11" | "S13" => plan::read_all(state),
         "S16" | "S16'" => plan::replay(state),
         _ => Vec::new(),
     }
+}
+
+/// Whether the last step of a path is a round's.
+fn cleaned_last(walk: &Walk<Compaction>) -> bool {
+    let last = walk.iter().rev().find_map(|(_, action)| *action);
+    matches!(last, Some(Action::Timeout(_, Timer::Clean { .. } | Timer::CleanGroup | Timer::FinishRound)))
 }
 
 /// Repeats a path's choices under other rules. A choice that does not exist there is left out.

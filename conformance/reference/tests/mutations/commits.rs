@@ -18,7 +18,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             let answer = group.commit_request(one_too_long());
             answer == Ok(vec![ErrorCode::None, ErrorCode::OffsetMetadataTooLarge]) && group.stored("t-1") == -1
         },
-        // PUB-C12.
+        // KAFKA-16371.
         Mutation::OversizedMetadataLeavesPending => |rules| {
             let mut group = Group::two(rules);
             group.commit_request(one_too_long()).is_ok() && group.fetch("a", 2, "t-1") == Ok(-1)
@@ -55,7 +55,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
         Mutation::NewerEpochAccepted => |rules| Group::two(rules).commit("a", 3, &[("t-0", 5)]) == Err(STALE),
         Mutation::CommitRefusesOlderEpoch => |rules| moved_on(rules).commit("a", 2, &[("t-0", 5)]).is_ok(),
         Mutation::OwnershipIgnored => |rules| moved_on(rules).commit("a", 2, &[("t-3", 5)]) == Err(STALE),
-        // PUB-C08, the last step: t-1 was away and came back.
+        // KAFKA-20066, the last step: t-1 was away and came back.
         Mutation::AssignmentEpochIgnored => |rules| moved_on(rules).commit("a", 1, &[("t-0", 5)]) == Err(STALE),
         Mutation::FirstEpochRefused => |rules| {
             let mut group = moved_on(rules);

@@ -8,7 +8,7 @@ use crate::group::{Group, at, set};
 
 pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
     Some(match mutation {
-        // PUB-C02: the report that comes with a newer target is not lost.
+        // KAFKA-16249: the report that comes with a newer target is not lost.
         Mutation::AcknowledgementMissed => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0"]), ("b", &["t-1"])]);
@@ -47,7 +47,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             let member = group.member("a");
             member.state == MemberState::Unrevoked && member.previous_member_epoch == member.member_epoch
         },
-        // PUB-C14.
+        // crabka #521.
         Mutation::GrantedAtOnce => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0"]), ("b", &["t-1"])]);

@@ -145,6 +145,8 @@ class CompactionRoundTest {
         assertEquals(0, log.state().get("last_stable").asInt());
         log.after(upTo(1));
         assertEquals(before, log.state());
+        log.after(append("a", "2"));
+        assertEquals(json("[0]"), segments(log));
     }
 
     @Test

@@ -19,6 +19,7 @@ import org.apache.kafka.common.errors.PolicyViolationException;
 import org.apache.kafka.common.record.*;
 import org.apache.kafka.common.record.internal.*;
 import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.UnexpectedAppendOffsetException;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
@@ -230,7 +231,12 @@ public final class CompactionTrace implements Trace {
                 batch.writeTo(copy);
             }
             copy.flip();
-            LogAppendInfo appended = follower.appendAsFollower(MemoryRecords.readableRecords(copy), ANY_LEADER_EPOCH);
+            LogAppendInfo appended;
+            try {
+                appended = follower.appendAsFollower(MemoryRecords.readableRecords(copy), ANY_LEADER_EPOCH);
+            } catch (UnexpectedAppendOffsetException diverged) {
+                throw new Skipped("the two logs have diverged; there are no leader epochs here that would mend it");
+            }
             first = first < 0 ? appended.firstOffset() : first;
         }
         return first < 0 ? Outcome.NOTHING : answer(answer().put("first", first).put("last", follower.logEndOffset() - 1));

@@ -143,8 +143,7 @@ final class Replica {
 
     void restart() {
         abortRound();
-        log.flush(true);
-        log.close();
+        StorageRelease.close(log);
         forgetLog();
         open(log.config(), log.logStartOffset(), log.logEndOffset(), true);
     }

@@ -34,6 +34,8 @@ final class StorageRelease {
         KafkaRelease.method(UnifiedLog.class, "appendAsLeader", 6), KafkaRelease.method(UnifiedLog.class, "appendAsLeader", 5));
     private static final Method ABANDON = KafkaRelease.firstOf(
         KafkaRelease.method(UnifiedLog.class, "closeQuietly", 0), KafkaRelease.method(UnifiedLog.class, "closeHandlers", 0));
+    /** From 4.4 on the active segment's indexes are not cut to size by closing the log; {@code LogManager} has it done before. */
+    private static final Method BEFORE_CLOSE = KafkaRelease.method(UnifiedLog.class, "prepareActiveSegmentForClose", 0);
     private static final Method LAST_SEQUENCE = KafkaRelease.method(ProducerStateEntry.class, "lastSeq", 0);
     /** 4.4 also takes a limit of what a batch may be decompressed to. There is a private method of this name, too. */
     private static final Method FILTER = Arrays.stream(MemoryRecords.class.getMethods())
@@ -59,6 +61,15 @@ final class StorageRelease {
     /** Lets go of the log's files as they are: nothing is written, cut to size or flushed. */
     static void abandon(UnifiedLog log) {
         KafkaRelease.call(ABANDON, log);
+    }
+
+    /** Closes the log in good order. */
+    static void close(UnifiedLog log) {
+        if (BEFORE_CLOSE != null) {
+            KafkaRelease.call(BEFORE_CLOSE, log);
+        }
+        log.flush(true);
+        log.close();
     }
 
     static int lastSequence(ProducerStateEntry producer) {
