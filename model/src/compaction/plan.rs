@@ -65,37 +65,42 @@ struct Copied {
     at: usize,
 }
 
+/// Before which step the leader had just this from `from` on, at the latest.
+fn had(walk: &Walk<Compaction>, from: u8, batches: &[[u8; 5]], ends: usize) -> Option<usize> {
+    (0..=ends).rev().find(|at| {
+        walk.get(*at).is_some_and(|(state, _)| {
+            let there = state.actors.broker.log.batches.iter().filter(|batch| batch.last() >= from);
+            there.map(visible).eq(batches.iter().copied())
+        })
+    })
+}
+
 fn copies(walk: &Walk<Compaction>) -> Vec<Copied> {
     let mut copies: Vec<Copied> = Vec::new();
     let mut going_on = false;
     for (number, (state, action)) in walk.iter().enumerate() {
         match action {
-            Some(Action::Deliver(envelope)) => match (envelope.msg, &state.actors.other) {
-                (Msg::Replicated { batch: Some(batch), .. }, Some(follower)) if envelope.dst == 1 => {
-                    if !going_on {
-                        let from = follower.log.end;
-                        copies.push(Copied { from, batches: Vec::new(), ends: number, at: number });
+            Some(Action::Deliver(envelope)) if envelope.dst == 1 => match (envelope.msg, &state.actors.other) {
+                (Msg::Replicated { batch: Some(batch), .. }, Some(follower)) => {
+                    let last = copies.last_mut().filter(|_| going_on).and_then(|copy| {
+                        let batches: Vec<_> = copy.batches.iter().copied().chain([visible(&batch)]).collect();
+                        Some((had(walk, copy.from, &batches, number)?, batches, copy))
+                    });
+                    if let Some((at, batches, copy)) = last {
+                        *copy = Copied { from: copy.from, batches, ends: number, at };
+                    } else {
+                        let (from, batches) = (follower.log.end, vec![visible(&batch)]);
+                        let at = had(walk, from, &batches, number).unwrap_or(number);
+                        copies.push(Copied { from, batches, ends: number, at });
                     }
                     going_on = true;
-                    if let Some(copy) = copies.last_mut() {
-                        copy.batches.push(visible(&batch));
-                        copy.ends = number;
-                    }
                 }
-                (Msg::Elect { .. } | Msg::Fetch { .. }, _) if envelope.dst == 1 => going_on = false,
+                (Msg::Elect { .. } | Msg::Fetch { .. }, _) => going_on = false,
                 _ => {}
             },
             Some(Action::Timeout(1, _)) => going_on = false,
             _ => {}
         }
-    }
-    for copy in &mut copies {
-        let has = |(state, _): &(WorldState<Compaction>, Option<ActionOf<Compaction>>)| {
-            let batches = state.actors.broker.log.batches.iter().filter(|batch| batch.last() >= copy.from);
-            batches.map(visible).eq(copy.batches.iter().copied())
-        };
-        let at = (0..=copy.ends).rev().find(|at| walk.get(*at).is_some_and(has));
-        copy.at = at.unwrap_or(copy.ends);
     }
     copies
 }
