@@ -269,6 +269,9 @@ pub fn read_all(state: &WorldState<Compaction>) -> Vec<Planned> {
 pub fn clean_all(state: &WorldState<Compaction>) -> Vec<Planned> {
     let broker = &state.actors.broker;
     let mut operations = Vec::new();
+    if broker.round.is_some() {
+        operations.push(Operation::AbortRound(NOTHING));
+    }
     if !broker.world.compacts {
         let policy = Some(vec![CleanupPolicy::Compact]);
         operations.push(Operation::Alter(Alter { cleanup_policy: policy, ..Alter::default() }));

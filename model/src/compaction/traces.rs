@@ -15,7 +15,7 @@ use super::Compaction;
 use super::bounds::Setting;
 use super::catalogue::ORACLE;
 use super::interpreter::{Interpreter, Reply};
-use super::message::Timer;
+use super::message::{Msg, Timer};
 use super::mutant::Mutant;
 use super::plan::{self, Planned};
 use super::rendering::{Rendering, configure};
@@ -108,19 +108,40 @@ fn cleaned_last(walk: &Walk<Compaction>) -> bool {
     matches!(last, Some(Action::Timeout(_, Timer::Clean { .. } | Timer::CleanGroup | Timer::FinishRound)))
 }
 
-/// Repeats a path's choices under other rules. A choice that does not exist there is left out.
+/// Repeats a path's choices under other rules. A choice that does not exist there is left out. A follower that has all
+/// that the leader has gets all of it there too.
 fn repeat(world: &World<Compaction>, walk: &Walk<Compaction>) -> Path {
     let mut repeated = Vec::new();
     let Some(mut state) = world.init_states().into_iter().next() else { return repeated };
-    for action in walk.iter().filter_map(|(_, action)| *action) {
-        let mut enabled = Vec::new();
-        world.actions(&state, &mut enabled);
-        let Some(same) = enabled.into_iter().find(|other| same_choice(&action, other)) else { continue };
+    for pair in walk.windows(2) {
+        let [(_, Some(action)), (after, _)] = pair else { continue };
+        let Some(same) = enabled(world, &state).into_iter().find(|other| same_choice(action, other)) else { continue };
         let Some(next) = world.next_state(&state, same) else { continue };
         repeated.push((std::mem::replace(&mut state, next), Some(same)));
+        let copies = matches!(action, Action::Deliver(envelope) if matches!(envelope.msg, Msg::Replicated { .. }));
+        while copies && is_behind(&state) && !is_behind(after) {
+            let copy = |other: &ActionOf<Compaction>| {
+                matches!(other, Action::Deliver(envelope)
+                    if matches!(envelope.msg, Msg::Replicate { .. } | Msg::Replicated { .. }))
+            };
+            let Some(copy) = enabled(world, &state).into_iter().find(copy) else { break };
+            let Some(next) = world.next_state(&state, copy) else { break };
+            repeated.push((std::mem::replace(&mut state, next), Some(copy)));
+        }
     }
     repeated.push((state, None));
     repeated
+}
+
+fn enabled(world: &World<Compaction>, state: &WorldState<Compaction>) -> Vec<ActionOf<Compaction>> {
+    let mut enabled = Vec::new();
+    world.actions(state, &mut enabled);
+    enabled
+}
+
+/// Whether the second replica does not have all that the first has.
+fn is_behind(state: &WorldState<Compaction>) -> bool {
+    state.actors.other.as_ref().is_some_and(|other| other.log.end < state.actors.broker.log.end)
 }
 
 /// Whether two steps are the same choice: the same event, or a message of the same kind on the same way.
