@@ -296,8 +296,8 @@ const REPAIRS: &[Violation] = &[
     ),
 ];
 
-/// The violations that the oracle has as well, or that are the oracle's: nothing for a twin to show.
-const SHARED: &[&str] = &["nothing-goes-from-an-idle-log"];
+/// The violations that the oracle has as well, and one whose replicas have clocks that differ under the oracle.
+const SHARED: &[&str] = &["nothing-goes-from-an-idle-log", "checkpoint-list-another-replica-begins-anew"];
 
 /// Adds a violation. Where the oracle does the same, there is nothing that a twin could show.
 fn violation(goals: &mut Vec<Goal>, (configuration, property, id, title, rests_on): &Violation) {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use fencepost_fixtures::KafkaError;
 use fencepost_fixtures::compaction::{
-    Alter, Answer, Append, CleanupPolicy, Configure, Crash, EndTransaction, Isolation as SeenIsolation, Operation, Read,
-    State, SwapStep, TransactionResult,
+    Alter, Answer, Append, CleanupPolicy, Configure, Crash, EndTransaction, Isolation as SeenIsolation, Operation,
+    Read, State, SwapStep, TransactionResult,
 };
 use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::variants::CompactionRules;
@@ -225,6 +225,9 @@ impl Interpreter {
         let Append { producer, epoch, sequence, transactional, horizon_ms, records, .. } = append;
         let producer = producer.as_ref().map_or(Ok(0), replica::producer)?;
         let replica = self.replica(place)?;
+        if replica.broker.world.compacts && records.iter().any(|record| record.key.is_none()) {
+            return Ok(Reply { answer: None, error: Some(KafkaError::InvalidRecord) });
+        }
         let mut last_sequence = None;
         let mut client = 0;
         if producer != 0 {
@@ -253,9 +256,11 @@ impl Interpreter {
             _ => return Err("the model has no such batch".to_owned()),
         };
         let values: Vec<_> = records.iter().map(|record| record.value.clone()).collect();
-        let text = |value: &Option<_>| value.as_ref().map_or(0, |name: &fencepost_fixtures::names::RecordName| {
-            u32::try_from(name.as_str().len()).unwrap_or(u32::MAX)
-        });
+        let text = |value: &Option<_>| {
+            value.as_ref().map_or(0, |name: &fencepost_fixtures::names::RecordName| {
+                u32::try_from(name.as_str().len()).unwrap_or(u32::MAX)
+            })
+        };
         self.make_room(place, 61 + values.iter().map(|value| 8 + text(value)).sum::<u32>())?;
         let (replica, setting) = self.replica_mut(place)?;
         setting.bounds.idempotent = !transactional;

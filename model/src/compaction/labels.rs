@@ -110,6 +110,7 @@ labels! {
     HorizonCleared = "N6 a client's horizon is cleared",
     FileAge = "4.1 the age of the file keeps it",
     FileAgeOver = "4.1 the age of the file lets it go",
+    LaterMarkerFirst = "3.2 a marker goes, and that of an earlier transaction stays",
 }
 
 /// The rows that one step went through, a bit a label.

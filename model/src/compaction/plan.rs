@@ -196,6 +196,13 @@ fn append(protocol: &Compaction, broker: &Broker, producer: u8, records: Vec<New
 
 fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Operation>, String> {
     let end = broker.log.end;
+    // Where the policy contains compact, a record without a key is refused.
+    if matches!(timer, Timer::WriteUnkeyed) {
+        let unkeyed = Operation::Append(append(protocol, broker, 0, vec![record(UNKEYED, false, end)?])?);
+        let policy = |policy| Operation::Alter(Alter { cleanup_policy: Some(vec![policy]), ..Alter::default() });
+        let (before, after) = (policy(CleanupPolicy::Delete), policy(CleanupPolicy::Compact));
+        return Ok(if broker.world.compacts { vec![before, unkeyed, after] } else { vec![unkeyed] });
+    }
     let plain = |producer, records| append(protocol, broker, producer, records).map(Operation::Append);
     let alter = |retention: Option<i64>, policy: Option<CleanupPolicy>| {
         Operation::Alter(Alter {
@@ -207,7 +214,7 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
     Ok(vec![match timer {
         Timer::Write { producer, key, tombstone } => plain(producer, vec![record(key, tombstone, end)?])?,
         Timer::WritePair { first, second } => plain(0, vec![record(0, first, end)?, record(1, second, end + 1)?])?,
-        Timer::WriteUnkeyed => plain(0, vec![record(UNKEYED, false, end)?])?,
+        Timer::WriteUnkeyed => return Ok(Vec::new()),
         Timer::WriteStamped { key } => {
             let mut stamped = append(protocol, broker, 0, vec![record(key, true, end)?])?;
             stamped.horizon_ms = Some(BASE_MS);

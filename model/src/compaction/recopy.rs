@@ -317,6 +317,10 @@ impl Pass<'_> {
                 let kept = self.keeps_header(&batch, source, trail);
                 trail.mark(if kept { Label::A6Header } else { Label::A6Gone });
                 trail.mark(if commit { Label::CommitExpired } else { Label::AbortExpired });
+                let swapped = self.log.batches.iter().take_while(|earlier| earlier.base < output.base);
+                if swapped.chain(&output.batches).any(|earlier| earlier.is_control() && !earlier.is_empty()) {
+                    trail.mark(Label::LaterMarkerFirst);
+                }
                 output.wrong |= self.early(&batch);
                 end(output, &batch);
                 return kept.then(|| batch.emptied());

@@ -188,13 +188,7 @@ impl<'a> Rendering<'a> {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        place: usize,
-        operation: Operation,
-        note: Option<&str>,
-        accepted: bool,
-    ) -> Result<(), String> {
+    fn step(&mut self, place: usize, operation: Operation, note: Option<&str>, accepted: bool) -> Result<(), String> {
         let at = self.name(place);
         let Reply { answer, error } = self.interpreter.apply(at.as_ref(), &operation)?;
         if let (Some(error), true) = (error, accepted) {
@@ -302,7 +296,7 @@ fn part(
     answer: Option<&Answer>,
 ) -> Option<State> {
     let mut told = State::default();
-    let State { log, aborted, segments, producers, first_dirty, log_start, .. } = seen;
+    let State { log, aborted, segments, producers, first_dirty, log_start, log_end, .. } = seen;
     match operation {
         Operation::Clean(_) if answer.is_some() => (told.log, told.first_dirty) = (log, first_dirty),
         Operation::Clean(_) | Operation::CleanGroup(_) => (told.log, told.segments) = (log, segments),
@@ -310,7 +304,9 @@ fn part(
         Operation::Crash(_) | Operation::Truncate(_) => {
             // A checkpoint above the end is set back by the next round only.
             told.first_dirty = first_dirty.filter(|_| !beyond);
-            (told.log, told.segments) = (log, segments);
+            // Which files are there when the end was lost is the file system's business.
+            let lost = matches!(operation, Operation::Crash(crash) if crash.loses_from.is_some());
+            (told.log, told.log_end, told.segments) = (log, log_end, segments.filter(|_| !lost));
         }
         Operation::DeleteSegments(_) => (told.log, told.segments, told.log_start) = (log, segments, log_start),
         Operation::Fetch(_) => told.log = log,
