@@ -55,6 +55,23 @@ fn render(world: &World<Compaction>, walk: &Walk<Compaction>, harm: &[Planned]) 
     Err(refused.join("; "))
 }
 
+/// Renders as much of a path as a trace has words for: a follower that copies less than there is, or segments that no
+/// size of theirs would merge so, end it.
+fn longest(world: &World<Compaction>, walk: &Walk<Compaction>) -> Result<Behaved, String> {
+    let mut beginning = walk.to_vec();
+    loop {
+        match render(world, &beginning, &[]) {
+            Err(_) if beginning.len() > 1 => {
+                beginning.pop();
+                if let Some((_, action)) = beginning.last_mut() {
+                    *action = None;
+                }
+            }
+            rendered => return rendered,
+        }
+    }
+}
+
 fn document(
     id: TraceId,
     title: String,
@@ -260,7 +277,7 @@ impl Exported for Compaction {
         world: &World<Self>,
         walk: &Walk<Self>,
     ) -> Result<Document, String> {
-        let behaviour = render(world, walk, &[])?;
+        let behaviour = longest(world, walk)?;
         let title = format!("Behaviour {number} of seed {seed}");
         let rests_on = vec!["KIP-534".to_owned()];
         document(id, title, &world.protocol.setting, rests_on, to_be_set(configuration), behaviour)
