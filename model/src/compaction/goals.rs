@@ -319,7 +319,9 @@ fn violation(goals: &mut Vec<Goal>, (configuration, property, id, title, rests_o
 pub fn goals() -> Vec<Goal> {
     let mut goals = Vec::new();
     for list in [FINDINGS, DESIGNS, REPAIRS] {
-        list.iter().for_each(|one| violation(&mut goals, one));
+        for one in list {
+            violation(&mut goals, one);
+        }
     }
     slips::goals(&mut goals);
     coverage::goals(&mut goals);

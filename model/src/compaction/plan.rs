@@ -43,8 +43,8 @@ pub fn plan(protocol: &Compaction, walk: &Walk<Compaction>) -> Result<Vec<Planne
     let mut planned: Vec<Planned> = Vec::new();
     let copies = copies(walk);
     for (number, (state, action)) in walk.iter().enumerate() {
-        let copied = copies.iter().filter(|copy| copy.at == number);
-        let fetches = copied.map(|copy| (number, copy.ends + 1, 1, vec![Operation::Fetch(NOTHING)]));
+        let fetches = copies.iter().filter(|copy| copy.at == number);
+        let fetches = fetches.map(|copy| (number, copy.ends + 1, 1, vec![Operation::Fetch(NOTHING)]));
         planned.extend(fetches.map(|(from, to, at, operations)| Planned { at, steps: (from, to), operations }));
         let Some(action) = action else { continue };
         let Some((at, operations)) = step(protocol, state, action)? else { continue };
@@ -112,8 +112,8 @@ fn whole_rounds(planned: Vec<Planned>) -> Vec<Planned> {
         let ends = matches!(one.operations.as_slice(), [Operation::FinishRound(_)]);
         let groups = |other: &&Planned| matches!(other.operations.as_slice(), [Operation::CleanGroup(_)]);
         let first = whole.len() - if ends { whole.iter().rev().take_while(groups).count() } else { 0 };
-        let begun = first.checked_sub(2).map(|start| (start, &whole[start..]));
-        match begun {
+        let open = first.checked_sub(2).map(|start| (start, &whole[start..]));
+        match open {
             Some((start, [begin, map, groups @ ..]))
                 if ends
                     && matches!(begin.operations.as_slice(), [Operation::StartRound(_)])
@@ -214,7 +214,6 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
     Ok(vec![match timer {
         Timer::Write { producer, key, tombstone } => plain(producer, vec![record(key, tombstone, end)?])?,
         Timer::WritePair { first, second } => plain(0, vec![record(0, first, end)?, record(1, second, end + 1)?])?,
-        Timer::WriteUnkeyed => return Ok(Vec::new()),
         Timer::WriteStamped { key } => {
             let mut stamped = append(protocol, broker, 0, vec![record(key, true, end)?])?;
             stamped.horizon_ms = Some(BASE_MS);
@@ -226,8 +225,8 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
         }),
         Timer::Roll => Operation::Roll(NOTHING),
         Timer::RaiseHigh => Operation::HighWatermark(end.into()),
-        // Who asks for the clock next says what it shows.
-        Timer::Tick => return Ok(Vec::new()),
+        // Who asks for the clock next says what it shows; whoever is written to, or read from, leads.
+        Timer::Tick | Timer::Resign | Timer::WriteUnkeyed => return Ok(Vec::new()),
         Timer::Clean { .. } => Operation::Clean(NOTHING),
         Timer::StartRound => Operation::StartRound(NOTHING),
         Timer::BuildMap { .. } => Operation::BuildMap(NOTHING),
@@ -260,12 +259,11 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
             let start = broker.log.segments.get(1).map_or(broker.log.start, |segment| segment.base);
             return Ok(vec![Operation::DeleteRecords(start.into()), Operation::DeleteSegments(NOTHING)]);
         }
-        // Whoever is written to, or read from, leads.
-        Timer::Resign => return Ok(Vec::new()),
     }])
 }
 
 /// A consumer reads the leader's whole log.
+#[must_use]
 pub fn read_all(state: &WorldState<Compaction>) -> Vec<Planned> {
     let at = state.actors.brokers().position(|broker| broker.role == Role::Leader).unwrap_or(0);
     let read = Read { isolation: SeenIsolation::ReadCommitted, from: 0, batches: None };
@@ -273,6 +271,7 @@ pub fn read_all(state: &WorldState<Compaction>) -> Vec<Planned> {
 }
 
 /// A round over all that is there, and a consumer after it.
+#[must_use]
 pub fn clean_all(state: &WorldState<Compaction>) -> Vec<Planned> {
     let broker = &state.actors.broker;
     let mut operations = Vec::new();
@@ -292,6 +291,7 @@ pub fn clean_all(state: &WorldState<Compaction>) -> Vec<Planned> {
 }
 
 /// The producers are built from the log alone, and each that has an epoch behind it writes once more with that.
+#[must_use]
 pub fn replay(state: &WorldState<Compaction>) -> Vec<Planned> {
     let crash = Operation::Crash(Crash { loses_snapshots: true, ..Crash::default() });
     let mut operations = vec![crash];

@@ -156,7 +156,7 @@ impl<'a> Rendering<'a> {
         NOTES.iter().find(|(label, _)| trail.has(*label)).map(|(_, text)| *text)
     }
 
-    fn path<'b>(before: &'b WorldState<Compaction>, at: usize) -> Result<&'b Broker, String> {
+    fn path(before: &WorldState<Compaction>, at: usize) -> Result<&Broker, String> {
         before.actors.brokers().nth(at).ok_or_else(|| "no such replica".to_owned())
     }
 
@@ -188,6 +188,7 @@ impl<'a> Rendering<'a> {
         Ok(())
     }
 
+    #[allow(clippy::zero_sized_map_values, reason = "the vocabulary of compaction has no messages")]
     fn step(&mut self, place: usize, operation: Operation, note: Option<&str>, accepted: bool) -> Result<(), String> {
         let at = self.name(place);
         let Reply { answer, error } = self.interpreter.apply(at.as_ref(), &operation)?;

@@ -203,18 +203,18 @@ pub fn meets(behaviour: &Behaved, rules: CompactionRules, mutant: Mutant) -> Res
 
 /// Whether what can be observed is what is expected: partial, and complete within a part.
 fn shows(seen: &State, expected: &State) -> bool {
-    fn part<T: PartialEq>(expected: &Option<T>, seen: &Option<T>) -> bool {
+    fn part<T: PartialEq>(expected: Option<&T>, seen: Option<&T>) -> bool {
         expected.is_none() || expected == seen
     }
-    part(&expected.log, &seen.log)
-        && part(&expected.bytes, &seen.bytes)
-        && part(&expected.segments, &seen.segments)
-        && part(&expected.aborted, &seen.aborted)
-        && part(&expected.producers, &seen.producers)
-        && part(&expected.log_start, &seen.log_start)
-        && part(&expected.log_end, &seen.log_end)
-        && part(&expected.last_stable, &seen.last_stable)
-        && part(&expected.first_dirty, &seen.first_dirty)
+    part(expected.log.as_ref(), seen.log.as_ref())
+        && part(expected.bytes.as_ref(), seen.bytes.as_ref())
+        && part(expected.segments.as_ref(), seen.segments.as_ref())
+        && part(expected.aborted.as_ref(), seen.aborted.as_ref())
+        && part(expected.producers.as_ref(), seen.producers.as_ref())
+        && part(expected.log_start.as_ref(), seen.log_start.as_ref())
+        && part(expected.log_end.as_ref(), seen.log_end.as_ref())
+        && part(expected.last_stable.as_ref(), seen.last_stable.as_ref())
+        && part(expected.first_dirty.as_ref(), seen.first_dirty.as_ref())
 }
 
 /// What a step asks and what comes of it, without its note and the refusals beside it.
