@@ -5,7 +5,7 @@
 //! 1  .cleaned files are complete and synced, and their names are
 //! 2  .cleaned -> .swap              from here on a crash finishes the swap instead of undoing it
 //! 3  old files -> .deleted          ascending
-//! 4  .swap -> final names
+//! 4  .swap -> final names           the log file first: until then a recovery takes the rest for replaced
 //! ```
 //!
 //! Between the steps, and after each old segment, the directory is synced. Kafka does it once, after step 4, and trusts that a journal keeps the order of
