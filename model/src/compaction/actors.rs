@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use stateright::actor::{Actor as StaterightActor, Id, Out};
 
 use super::bounds::Setting;
-use super::broker::{Broker, enabled};
+use super::broker::Broker;
+use super::enabled;
 use super::message::{Msg, Timer};
 use super::reader::Reader;
 

@@ -49,6 +49,7 @@ impl Catalogue for Compaction {
         let mut list = List(Vec::new());
         super::rows::findings(&mut list);
         super::rows::questions(&mut list);
+        super::rows::behaviours(&mut list);
         super::rows::designs(&mut list);
         super::rows::larger(&mut list);
         super::slips::slips(&mut list);

@@ -48,6 +48,7 @@ pub mod batch;
 pub mod bounds;
 pub mod broker;
 pub mod catalogue;
+pub mod enabled;
 pub mod labels;
 pub mod log;
 pub mod message;
@@ -163,8 +164,8 @@ impl Protocol for Compaction {
 
     fn timers(&self, actors: &Actors, id: u8, each: &mut dyn FnMut(Timer)) {
         match (self.part(id), &actors.other) {
-            (Part::Broker(0), _) => broker::enabled::timers(&self.setting, 0, &actors.broker, each),
-            (Part::Broker(id), Some(other)) => broker::enabled::timers(&self.setting, id, other, each),
+            (Part::Broker(0), _) => enabled::timers(&self.setting, 0, &actors.broker, each),
+            (Part::Broker(id), Some(other)) => enabled::timers(&self.setting, id, other, each),
             _ => {}
         }
     }

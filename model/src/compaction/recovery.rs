@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use super::batch::Batch;
 use super::labels::{Label, Trail};
 use super::log::Log;
 use super::mutant::Mutant;
@@ -50,7 +51,7 @@ pub fn recover(log: &mut Log, output: &Output, moment: Moment, mutant: Mutant, t
     }
     swap(log, output);
     // The swap file's end is told by its content. What lies wholly above it and is still there is not deleted.
-    let content_end = output.batches.last().map_or(output.base, |batch| batch.next());
+    let content_end = output.batches.last().map_or(output.base, Batch::next);
     let deleted = match moment {
         Moment::FirstDeleted => 1,
         Moment::AllDeleted | Moment::Renamed => output.sources.len(),

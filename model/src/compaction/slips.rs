@@ -40,7 +40,7 @@ fn table() -> Vec<(Mutant, &'static str, &'static str, Bounds)> {
     [
         (Mutant::HighWatermarkIgnored, ORACLE, ("lagging", Bounds { lagging: true, ..base })),
         (Mutant::IndexOfMapped, ORACLE, small),
-        (Mutant::TrackerPerGroup, ORACLE, many),
+        (Mutant::TrackerPerGroup, ORACLE, ("many-passes-two-keys", Bounds { keys: 2, offsets: 4, ..passes })),
         (Mutant::LastNotKept, ORACLE, ("unkeyed", unkeyed)),
         (Mutant::ProducerNotKept, ORACLE, ("idempotent", Bounds { idempotent: true, ..transaction })),
         (Mutant::ProducerBySequence, ORACLE, ("idempotent", Bounds { idempotent: true, ..transaction })),

@@ -52,7 +52,7 @@ impl Truth {
         let stable = log.stable();
         let committed = log.batches.iter().rev().filter(|batch| self.is_committed(stable, batch));
         committed
-            .flat_map(|batch| batch.keyed().filter(|(_, record)| record.key == key).last())
+            .filter_map(|batch| batch.keyed().filter(|(_, record)| record.key == key).last())
             .map(|(offset, record)| (offset, record.tombstone))
             .next()
     }
@@ -127,6 +127,6 @@ impl Truth {
                 *offset = 0;
             }
         }
-        self.aborted &= (1_u32 << to).wrapping_sub(1) as u16;
+        self.aborted &= 1_u16.checked_shl(u32::from(to)).map_or(u16::MAX, |above| above - 1);
     }
 }

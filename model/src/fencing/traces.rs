@@ -290,7 +290,7 @@ fn document(
     rests_on: Vec<String>,
     origin: Origin,
     behaviour: Behaved,
-) -> Result<Document, String> {
+) -> Document {
     let decisive = behaviour.steps.len();
     let header = Header {
         id,
@@ -304,7 +304,7 @@ fn document(
         rests_on,
         decisive: Some(decisive),
     };
-    Ok(Document::Fencing(Trace { header, body: Body::Behaviour(behaviour) }))
+    Document::Fencing(Trace { header, body: Body::Behaviour(behaviour) })
 }
 
 /// An origin that the exporter replaces.
@@ -447,7 +447,7 @@ impl Exported for Fencing {
         }
         let origin = to_be_set(&goal.configuration);
         let (title, rests_on) = (goal.title.clone(), goal.rests_on.clone());
-        document(goal.id.clone(), title, (variant, setting.mutant), rests_on, origin, rendering.behaviour)
+        Ok(document(goal.id.clone(), title, (variant, setting.mutant), rests_on, origin, rendering.behaviour))
     }
 
     fn twin(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
@@ -484,7 +484,7 @@ impl Exported for Fencing {
             format!("{}: under the right rules it does not come to that", goal.title)
         };
         let origin = Origin::Twin { of: goal.id.clone(), configuration };
-        document(id, title, (ORACLE, Mutant::None), goal.rests_on.clone(), origin, rendering.behaviour)
+        Ok(document(id, title, (ORACLE, Mutant::None), goal.rests_on.clone(), origin, rendering.behaviour))
     }
 
     fn holds_for(document: &Document) -> Vec<String> {
@@ -514,6 +514,6 @@ impl Exported for Fencing {
         let title = format!("Behaviour {number} of seed {seed}");
         let made_with = (variant_name(&setting.rules)?, setting.mutant);
         let rests_on = vec!["KIP-848".to_owned()];
-        document(id, title, made_with, rests_on, to_be_set(configuration), rendering.behaviour)
+        Ok(document(id, title, made_with, rests_on, to_be_set(configuration), rendering.behaviour))
     }
 }

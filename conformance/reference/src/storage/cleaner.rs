@@ -193,7 +193,7 @@ impl RoundStorage for LogStorage<'_> {
     }
 
     fn position_of(&mut self, segment: Offset, offset: Offset) -> Result<u64, LogError> {
-        Ok(self.segment(segment)?.offset_index().lookup(offset))
+        self.segment(segment)?.start_of(&*self.log.fs, offset)
     }
 
     fn read(&mut self, segment: Offset, position: u64, bytes: usize) -> Result<Vec<u8>, LogError> {

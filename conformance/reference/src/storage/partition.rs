@@ -157,7 +157,7 @@ impl Partition {
         }
         let of = |kind| -> Result<Offset, LogError> {
             match CheckpointFile::new(log_dir, kind).read(&*fs) {
-                Ok(offsets) => Ok(offsets.get(&setup.partition).copied().unwrap_or_default()),
+                Ok(offsets) => Ok(offsets.get(&setup.partition).copied().unwrap_or_default().max(Offset(0))),
                 // What is lost with it is time, not records: recovery begins at the start.
                 Err(LogError::Corrupt { .. }) => Ok(Offset(0)),
                 Err(e) => Err(e),

@@ -93,12 +93,16 @@ impl Log {
                 fs::remove_if_exists(&*fs, &name.path(&self.directory))?;
             }
         }
-        for base in names.iter().filter(|name| name.kind == FileKind::Log).map(|name| name.base_offset) {
+        let bases: Vec<Offset> =
+            names.iter().filter(|name| name.kind == FileKind::Log).map(|name| name.base_offset).collect();
+        for (nth, base) in bases.iter().copied().enumerate() {
             let opened = Segment::open(&*fs, &self.directory, base, FileStage::Final, &open.config);
             let segment = match opened {
                 Ok(segment) => segment,
-                Err(LogError::Corrupt { .. }) => self.rebuild_segment(base, open)?,
-                Err(LogError::Fs(e)) if e.is_not_found() => self.rebuild_segment(base, open)?,
+                Err(LogError::Corrupt { .. }) => self.rebuild_segment(base, bases.get(nth + 1).copied(), open)?,
+                Err(LogError::Fs(e)) if e.is_not_found() => {
+                    self.rebuild_segment(base, bases.get(nth + 1).copied(), open)?
+                }
                 Err(e) => return Err(e),
             };
             self.segments.insert(base, segment);
@@ -106,10 +110,13 @@ impl Log {
         Ok(())
     }
 
-    /// The same for one segment whose indexes are to be made anew.
-    fn rebuild_segment(&mut self, base: Offset, open: &OpenLog) -> Result<Segment, LogError> {
+    /// Makes the indexes of one segment anew. One that is durable and has an invalid batch is cut there, as Kafka does it;
+    /// one that may not be durable is looked at again, together with what follows it.
+    fn rebuild_segment(&mut self, base: Offset, next: Option<Offset>, open: &OpenLog) -> Result<Segment, LogError> {
         let (segment, _) = self.recover_segment(base, open)?;
-        segment.cut_tail(&*self.fs)?;
+        if open.clean_shutdown || next.is_some_and(|next| next <= open.recovery_point) {
+            segment.cut_tail(&*self.fs)?;
+        }
         Ok(segment)
     }
 
@@ -214,7 +221,7 @@ impl Log {
         }
         for segment in self.segments_between(from, end).cloned().collect::<Vec<_>>() {
             let path = segment.path(FileKind::Log);
-            for batch in segment.batches(&*fs, segment.offset_index().lookup(from)) {
+            for batch in segment.batches(&*fs, segment.start_of(&*fs, from)?) {
                 let batch = batch?;
                 let view = batch.view(&path)?;
                 if view.last_offset() < from || view.base_offset() >= end {

@@ -7,6 +7,7 @@ use fencepost_reference::coordinator::{ErrorCode, Mutation, Rules};
 use crate::Claim;
 use crate::group::{Group, at, tp};
 
+#[allow(clippy::too_many_lines, reason = "a table: a claim for each slip")]
 pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
     Some(match mutation {
         Mutation::LeaveKeepsPending => |rules| {

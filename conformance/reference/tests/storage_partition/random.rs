@@ -1,7 +1,8 @@
 //! Random lives of a partition: appends, transactions, rounds that end well, are aborted or lose their checkpoint, stops with
 //! and without loss in the middle of anything. After each step the log is held against an oracle that forgets nothing.
 //!
-//! Under Kafka's rules the offset map is ample, since a small one leads to N1 and N2; under the repairs it is small too.
+//! Under Kafka's rules the offset map is ample, since a small one leads to N1 and N2, and under protocol 1 each round gets to
+//! its checkpoint, since N2 arises without that too; under the repairs anything goes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -95,6 +96,13 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+impl Op {
+    /// Whether a round may swap a group and leave F where it was.
+    fn may_end_a_round_early(&self) -> bool {
+        matches!(self, Self::CleanWithoutCheckpoint { .. } | Self::CleanAborted { .. } | Self::PowerOff { .. })
+    }
+}
+
 /// How a life is run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mode {
@@ -103,7 +111,7 @@ pub(crate) struct Mode {
     pub(crate) ample_map: bool,
 }
 
-struct Life {
+pub(crate) struct Life {
     mode: Mode,
     fs: Arc<MemoryFs>,
     setup: PartitionSetup,
@@ -113,13 +121,13 @@ struct Life {
     sequences: [i32; 2],
     values: u32,
     now: Millis,
-    power_off: Option<Loss>,
+    pub(crate) power_off: Option<Loss>,
     /// E of the round that was just run.
     cleaned_to: Option<Offset>,
 }
 
 impl Life {
-    fn new(mode: Mode) -> Self {
+    pub(crate) fn new(mode: Mode) -> Self {
         let fs = Arc::new(MemoryFs::new());
         let mut setup = setup(mode.rules, 100);
         setup.config = LogConfig { segment_bytes: 400, file_delete_delay_ms: Millis(30), ..setup.config };
@@ -169,7 +177,7 @@ impl Life {
         self.oracle.check(partition)
     }
 
-    fn run(&mut self, op: &Op) -> Result<(), String> {
+    pub(crate) fn run(&mut self, op: &Op) -> Result<(), String> {
         match op {
             Op::Stop { loss } => return self.reopen(*loss),
             Op::Close => {
@@ -317,7 +325,17 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn kafkas_rules_hold_with_an_ample_map(ops in prop::collection::vec(op(), 1..60), protocol in protocol()) {
+    fn kafkas_rules_hold_with_an_ample_map_under_protocol_2(ops in prop::collection::vec(op(), 1..60)) {
+        let mode = Mode { rules: LogRules::kafka_4_4(), protocol: TransactionProtocol::Two, ample_map: true };
+        prop_assert_eq!(live(mode, &ops), Ok(()));
+    }
+
+    /// Under protocol 1 they do not if a round swaps and loses its checkpoint: see N2 in `findings`.
+    #[test]
+    fn kafkas_rules_hold_with_an_ample_map_if_every_round_ends_well(
+        ops in prop::collection::vec(op().prop_filter("ends early", |op| !op.may_end_a_round_early()), 1..60),
+        protocol in protocol(),
+    ) {
         let mode = Mode { rules: LogRules::kafka_4_4(), protocol, ample_map: true };
         prop_assert_eq!(live(mode, &ops), Ok(()));
     }

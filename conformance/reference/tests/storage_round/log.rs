@@ -44,6 +44,8 @@ pub(crate) struct Log {
     pub(crate) indexed: bool,
     pub(crate) producers: ActiveProducers,
     pub(crate) checks: Vec<Progress>,
+    /// The most bytes that a round asked for at a time.
+    pub(crate) largest_read: usize,
     pub(crate) abort_at: Option<usize>,
     pub(crate) outcome: Option<RoundOutcome>,
     open: BTreeMap<ProducerId, Offset>,
@@ -75,6 +77,7 @@ impl Log {
             indexed: true,
             producers: ActiveProducers::new(),
             checks: Vec::new(),
+            largest_read: 0,
             abort_at: None,
             outcome: None,
             open: BTreeMap::new(),
@@ -294,6 +297,7 @@ impl RoundStorage for Log {
     }
 
     fn read(&mut self, segment: Offset, position: u64, bytes: usize) -> Result<Vec<u8>, Aborted> {
+        self.largest_read = self.largest_read.max(bytes);
         let rest = &self.find(segment).bytes[usize::try_from(position).unwrap()..];
         Ok(rest[..bytes.min(rest.len())].to_vec())
     }
