@@ -260,8 +260,10 @@ public final class CompactionTrace implements Trace {
         }
     }
 
+    /** As {@code Partition#fetchOffsetForTimestamp}: what is not below the high watermark is not found. */
     private static Outcome lookUp(long timestampMs, UnifiedLog log) {
         return log.fetchOffsetByTimestamp(timestampMs, Optional.empty()).timestampAndOffsetOpt()
+            .filter(found -> found.offset < log.highWatermark())
             .map(found -> answer(answer().put("first", found.offset).put("timestamp_ms", found.timestamp)))
             .orElse(Outcome.NOTHING);
     }
