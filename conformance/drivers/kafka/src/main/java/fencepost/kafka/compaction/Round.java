@@ -60,6 +60,9 @@ final class Round {
 
     /** Fills the map, and stops before anything is copied. */
     void buildMap() {
+        if (part != Part.MAPS) {
+            throw new Skipped("the round has built its map");
+        }
         while (part == Part.MAPS) {
             goOn();
         }
