@@ -68,8 +68,19 @@ pub(super) fn findings(list: &mut List) {
         Smoke,
         &[KAFKA, "repaired-n5", ORACLE],
         "emptied-marker",
-        "N5: the marker stands for its producer, and is emptied",
-        Bounds { map_least: 1, map_most: 1, deletable: 0, retention: 1, clock: 2, rolls: 1, ..Bounds::TRANSACTION },
+        "N5: the marker stands for its producer, and is emptied; producers are replayed",
+        Bounds {
+            crashes: true,
+            replays: true,
+            deletable: 0,
+            offsets: 6,
+            rolls: 1,
+            retention: 1,
+            clock: 2,
+            map_least: 1,
+            map_most: 1,
+            ..Bounds::TRANSACTION
+        },
     );
     rows.add(
         Smoke,
@@ -197,7 +208,7 @@ pub(super) fn behaviours(list: &mut List) {
         &[KAFKA, ORACLE],
         "compact-and-delete",
         "2.10: the oldest segment goes, and moves the log's start",
-        Bounds { deletes: true, reader: READER, offsets: 3, clock: 3, ..Bounds::BASE },
+        Bounds { deletes: true, reader: READER, offsets: 3, rolls: 3, clock: 2, retention: 1, ..Bounds::BASE },
     );
     rows.add(
         Smoke,
@@ -234,7 +245,18 @@ pub(super) fn behaviours(list: &mut List) {
         &[KAFKA, ORACLE],
         "expiry",
         "3.4: a producer is forgotten, and the header that was kept for it goes",
-        Bounds { expiry: Some(1), watch: true, offsets: 4, ..Bounds::TRANSACTION },
+        Bounds {
+            expiry: Some(1),
+            watch: true,
+            deletable: 0,
+            offsets: 6,
+            rolls: 1,
+            retention: 1,
+            clock: 3,
+            map_least: 1,
+            map_most: 1,
+            ..Bounds::TRANSACTION
+        },
     );
     rows.add(
         Smoke,
