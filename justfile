@@ -64,13 +64,17 @@ broker:
 
 # Stock consumers and transactional producers whose late commit is accepted (docs/findings), and their control.
 demo-zombie-commit:
-    conformance/drivers/kafka-broker/demo
+    conformance/drivers/kafka-broker/demo zombie-commit
+
+# Stock producers and consumers on a broker whose cleaner brings a deleted key back, and their control.
+demo-deleted-key:
+    conformance/drivers/kafka-broker/demo deleted-key
 
 # The driver in Python.
 python:
     cargo run --release -p fencepost-conformance -- smoke --target 'python3 conformance/drivers/python/fencing_functions.py'
 
-# Show a finding on Kafka's own classes: h1 or h2.
+# Show a finding on Kafka's own classes: h1, h2, n1, n2, n3, n5, n6 or n8.
 finding NAME VERSION="4.4.0":
     bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
 

@@ -202,6 +202,11 @@ impl Target<Fencing> for ReferenceTarget {
 }
 
 impl System {
+    /// A coordinator that has loaded a log, whose topics have these names.
+    fn loaded(coordinator: Coordinator, topics: BTreeMap<Uuid, String>) -> Self {
+        Self { coordinator, topics, configured: BTreeSet::new(), producers: Vec::new(), waiting: BTreeMap::new() }
+    }
+
     fn apply(&mut self, operation: &Operation, fail_over_to: Option<Rules>) -> Result<Reply<Fencing>, Fault> {
         match operation {
             Operation::Target(target) => {
@@ -264,6 +269,10 @@ impl System {
         let kind = match expire.timer {
             Timer::AssignmentInterval => {
                 self.coordinator.assignment_interval_elapsed();
+                return Answered::Nothing;
+            }
+            Timer::OffsetsRetention => {
+                self.coordinator.offsets_retention_elapsed();
                 return Answered::Nothing;
             }
             Timer::Session => TimerKind::Session,

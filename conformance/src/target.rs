@@ -157,6 +157,10 @@ features! {
     TopicsChange = "topics_change",
     /// `max_size`.
     MaxSize = "max_size",
+    /// Offsets grow older than their retention (docs/fencing.md 4.4).
+    OffsetsRetention = "offsets_retention",
+    /// A log is loaded as compaction has left it.
+    Logs = "logs",
     /// Partitions are shown with their assignment epochs. Without it, which partitions there are is compared.
     AssignmentEpochs = "assignment_epochs",
     /// A round of the cleaner stops between its steps.

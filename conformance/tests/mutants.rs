@@ -19,13 +19,6 @@ use libtest_mimic::{Arguments, Failed, Trial};
 const OUT_OF_REACH: &[(&str, &str)] = &[
     ("rebalance-timer-restarted", "a trace fires timers by name and has no clock, so it can't see when one was armed"),
     ("session-not-restarted", "a trace fires timers by name and has no clock, so it can't see when one was armed"),
-    ("expiry-forgets-transactions", "the expiry of offsets after days is not an operation of a trace"),
-    ("replay-refuses-absent", "a trace can't make a log from which compaction has removed records"),
-    ("replay-refuses-takeover", "a trace can't make a log from which compaction has removed records"),
-    (
-        "offset-tombstone-keeps-pending",
-        "a tombstone of an offset comes from its expiry, which is not an operation of a trace",
-    ),
     ("producer-epoch-not-checked", "a producer of a trace has no epoch of its own"),
     ("high-watermark-after-leadership", "a trace has one coordinator at a time"),
 ];

@@ -87,7 +87,7 @@ impl Log {
         self.partition().join(format!("{base:020}.{extension}"))
     }
 
-    fn damage(&self, path: &Path, at: usize, byte: u8) {
+    fn damage(path: &Path, at: usize, byte: u8) {
         let mut bytes = std::fs::read(path).expect("the file");
         bytes[at] = byte;
         std::fs::write(path, bytes).expect("the file");
@@ -127,7 +127,7 @@ fn a_log_that_is_in_order_has_no_findings() {
 #[test]
 fn a_bit_that_was_flipped_in_a_record_is_a_wrong_checksum() {
     let log = sound();
-    log.damage(&log.file(4, "log"), 65, 0xff);
+    Log::damage(&log.file(4, "log"), 65, 0xff);
     assert!(log.broken().contains(&(Rule::Checksum, Some(4))));
 }
 
@@ -135,7 +135,7 @@ fn a_bit_that_was_flipped_in_a_record_is_a_wrong_checksum() {
 fn a_length_that_is_not_one_ends_the_look_at_its_segment() {
     for (at, byte) in [(8, 0x7f), (8, 0xff), (16, 9)] {
         let log = sound();
-        log.damage(&log.file(0, "log"), at, byte);
+        Log::damage(&log.file(0, "log"), at, byte);
         let report = log.verify();
         assert_eq!(report.findings.first().map(|finding| finding.rule), Some(Rule::Batch), "{at}: {report:?}");
     }
@@ -239,7 +239,7 @@ proptest! {
         let log = sound();
         let path = log.file(0, "log");
         let length = std::fs::read(&path).expect("the file").len();
-        log.damage(&path, at % length, byte);
+        Log::damage(&path, at % length, byte);
         let _ = log.verify();
     }
 

@@ -30,7 +30,6 @@ pub enum AimError {
 enum Resolved {
     Violation(usize),
     Labels(Vec<u16>),
-    Refusal(&'static str),
 }
 
 fn resolve<P: Protocol>(protocol: &P, aim: &Aim) -> Result<Resolved, AimError> {
@@ -46,7 +45,6 @@ fn resolve<P: Protocol>(protocol: &P, aim: &Aim) -> Result<Resolved, AimError> {
             });
             labels.collect::<Result<_, _>>().map(Resolved::Labels)
         }
-        Aim::Refusal(class) => Ok(Resolved::Refusal(class)),
     }
 }
 
@@ -70,22 +68,10 @@ impl Seek {
 
 impl<P: Exported> Visit<P> for Seek {
     fn state(&mut self, world: &World<P>, state: &WorldState<P>, number: Number) {
-        // Asked for once a state, and only where a goal wants it: the classes of refusal are dear.
-        let mut refusals = None;
-        for (aim, reached) in self.aims.iter().zip(&mut self.reached) {
-            let hit = reached.is_none()
-                && match aim {
-                    Resolved::Violation(property) => !(world.protocol.properties()[*property].holds)(world, state),
-                    Resolved::Labels(_) => false,
-                    Resolved::Refusal(class) => {
-                        refusals.get_or_insert_with(|| P::refusals(world, state)).contains(class)
-                    }
-                };
-            if hit {
-                *reached = Some((number, None));
-                self.missing -= 1;
-            }
-        }
+        self.reach(number, None, |aim| match aim {
+            Resolved::Violation(property) => !(world.protocol.properties()[*property].holds)(world, state),
+            Resolved::Labels(_) => false,
+        });
     }
 
     fn step(
@@ -102,7 +88,7 @@ impl<P: Exported> Visit<P> for Seek {
         let labels = world.protocol.labels(before, action, after);
         self.reach(number, Some(index), |aim| match aim {
             Resolved::Labels(wanted) => wanted.iter().all(|label| labels.contains(label)),
-            Resolved::Violation(_) | Resolved::Refusal(_) => false,
+            Resolved::Violation(_) => false,
         });
     }
 
@@ -148,7 +134,6 @@ pub fn met_at<P: Exported>(protocol: &P, aim: &Aim, path: &Indices) -> Result<Op
     let states = walk(&world, path)?;
     let met = states.iter().enumerate().position(|(at, (state, _))| match &resolved {
         Resolved::Violation(property) => !(protocol.properties()[*property].holds)(&world, state),
-        Resolved::Refusal(class) => P::refusals(&world, state).contains(class),
         Resolved::Labels(wanted) => at.checked_sub(1).is_some_and(|before| {
             let (before, action) = &states[before];
             action.as_ref().is_some_and(|action| {

@@ -155,18 +155,11 @@ pub enum Aim {
     Violation(&'static str),
     /// A step that has all of these labels.
     Label(Vec<&'static str>),
-    /// A state in which a request of this class of refusals can be asked (see [`Exported::refusals`]).
-    Refusal(&'static str),
 }
 
 /// Turns paths of the model into traces. A protocol whose traces are not written yet has the defaults: its export fails,
 /// and everything else works.
 pub trait Exported: Catalogue {
-    /// The classes of refusal that can be asked in a state (without taking a step), for [`Aim::Refusal`].
-    fn refusals(world: &World<Self>, state: &WorldState<Self>) -> Vec<&'static str> {
-        let _ = (world, state);
-        Vec::new()
-    }
     /// The errors that the protocol's requests can be refused with: the end of `export` tells which no trace names.
     #[must_use]
     fn errors() -> &'static [KafkaError] {

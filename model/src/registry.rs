@@ -187,7 +187,6 @@ impl<P: Exported> Subject for Typed<P> {
                 Origin::Counterexample { property: (*property).to_owned(), configuration, path }
             }
             Aim::Label(labels) => Origin::Coverage { goal: labels.join(" + "), configuration, path },
-            Aim::Refusal(class) => Origin::Coverage { goal: (*class).to_owned(), configuration, path },
         };
         let holds_for = P::holds_for(&document);
         header_mut(&mut document).holds_for = holds_for;

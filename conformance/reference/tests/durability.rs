@@ -224,7 +224,7 @@ fn h9_a_static_member_that_left_does_not_load_over_a_holder_that_compaction_left
     assert!(group.member("b").assigned.is_empty());
 }
 
-/// PUB-C04, its second case.
+/// KAFKA-17306, its second case.
 #[test]
 fn kafka_17306_a_group_is_made_by_whichever_of_its_records_comes_first() {
     let metadata =
@@ -239,7 +239,7 @@ fn kafka_17306_a_group_is_made_by_whichever_of_its_records_comes_first() {
     }
 }
 
-/// PUB-C04, its third case.
+/// KAFKA-17306, its third case.
 #[test]
 fn kafka_17306_a_simple_group_becomes_a_consumer_group_and_keeps_its_offsets() {
     let offset = Record::OffsetCommit {

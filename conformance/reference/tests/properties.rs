@@ -530,7 +530,7 @@ fn is_refuted(property: impl Fn(&[Step], &[bool]) -> Result<(), TestCaseError>) 
 fn the_properties_can_fail() {
     use fencepost_reference::coordinator::Mutation;
     let with = |mutation| Rules::assignment_epoch_owned().with(mutation);
-    for mutation in [Mutation::NothingHeldBack, Mutation::PendingRemovalFreesAssigned] {
+    for mutation in [Mutation::GrantedAtOnce, Mutation::RegrantForgetsOwner] {
         assert!(is_refuted(|steps, _| run(&with(mutation), false, false, steps).map(|_| ())), "S1 misses {mutation}");
     }
     let bumps = with(Mutation::UnrevokedExitBumpsEpoch);
@@ -538,9 +538,7 @@ fn the_properties_can_fail() {
     for mutation in [Mutation::OversizedMetadataLeavesPending, Mutation::LoadIgnoresAssignmentEpochs] {
         assert!(is_refuted(|steps, _| is_the_fold(&with(mutation), false, false, steps)), "the fold misses {mutation}");
     }
-    for mutation in
-        [Mutation::MarkerOverwritesNewer, Mutation::ReplayRefusesTakeover, Mutation::StaleInstanceMappingKept]
-    {
+    for mutation in [Mutation::MarkerWins, Mutation::ReplayRefusesTakeover, Mutation::StaleInstanceMappingKept] {
         let refuted = is_refuted(|steps, drops| survives_compaction(&with(mutation), false, steps, drops));
         assert!(refuted, "C-REPLAY misses {mutation}");
     }

@@ -3,6 +3,7 @@
 
 use fencepost_reference::storage::batch::{BatchBuilder, BatchHeader, RecordBatch, TimestampType};
 use fencepost_reference::storage::batch_reader::{BatchReader, LogBatch};
+use fencepost_reference::storage::clean_times::NOTHING_KNOWN;
 use fencepost_reference::storage::compression::{self, Compression};
 use fencepost_reference::storage::error::Fault;
 use fencepost_reference::storage::filter::filter_batch;
@@ -103,10 +104,13 @@ fn exercise(bytes: &[u8]) -> usize {
                     rules,
                     now: Millis(now),
                     delete_retention: Millis(i64::MAX),
+                    first_dirty: Offset(i64::MAX),
                     mapped: Offset(1 << 61),
                     upper_bound: batch.next_offset(),
                     high_watermark: batch.next_offset(),
                     young_file: false,
+                    clean_times: &NOTHING_KNOWN,
+                    replicated: Offset(i64::MAX),
                     producers: &producers,
                 };
                 let mut out = Vec::new();
@@ -230,10 +234,13 @@ proptest! {
             rules: Rules::kafka_4_4(),
             now: Millis(now),
             delete_retention: Millis(retention),
+            first_dirty: Offset(i64::MAX),
             mapped: Offset(i64::MAX),
             upper_bound: Offset(0),
             high_watermark: batch.next_offset(),
             young_file: false,
+            clean_times: &NOTHING_KNOWN,
+            replicated: Offset(i64::MAX),
             producers: &producers,
         };
         let mut map = ExactOffsetMap::new(8);

@@ -2,6 +2,7 @@
 
 use fencepost_reference::storage::batch::{BatchBuilder, BatchHeader};
 use fencepost_reference::storage::batch_reader::{BatchReader, LogBatch};
+use fencepost_reference::storage::clean_times::NOTHING_KNOWN;
 use fencepost_reference::storage::compression::Compression;
 use fencepost_reference::storage::legacy;
 use fencepost_reference::storage::names::{Millis, Offset, ProducerEpoch, ProducerId, Sequence};
@@ -29,6 +30,8 @@ fn in_pass<T>(change: impl Fn(&mut Pass<'_>), question: impl FnOnce(&Pass<'_>) -
         upper_bound: Offset(U),
         high_watermark: Offset(HW),
         young_file: false,
+        clean_times: &NOTHING_KNOWN,
+        replicated: Offset(i64::MAX),
         producers: &producers,
     };
     change(&mut pass);

@@ -66,9 +66,11 @@ impl Replayable for Fencing {
             ],
             Operation::EndTransaction(_) => &[(true, Feature::Transactions)],
             Operation::Fetch(_) => &[],
-            Operation::Expire(expire) => {
-                &[(true, Feature::Timers), (expire.timer == Timer::AssignmentInterval, Feature::AssignmentInterval)]
-            }
+            Operation::Expire(expire) => &[
+                (true, Feature::Timers),
+                (expire.timer == Timer::AssignmentInterval, Feature::AssignmentInterval),
+                (expire.timer == Timer::OffsetsRetention, Feature::OffsetsRetention),
+            ],
             Operation::Replicate(_) => &[(true, Feature::LaggingHighWatermark)],
             Operation::FailOver(fail_over) => &[(fail_over.variant.is_some(), Feature::MixedVersions)],
             Operation::JoinGroup(join) => {
@@ -88,7 +90,8 @@ impl Replayable for Fencing {
         let epochs = is_load
             && matches!(&function.outcome, Ok(Outcome::Member(member))
                 if !(member.assigned.is_empty() && member.pending_revocation.is_empty()));
-        first_lacking(&[(bytes, Feature::Bytes), (epochs, Feature::AssignmentEpochs)], has)
+        let log = matches!(function.call, Call::LoadLog { .. });
+        first_lacking(&[(bytes, Feature::Bytes), (epochs, Feature::AssignmentEpochs), (log, Feature::Logs)], has)
     }
 
     fn differences(expected: &State, got: &State, unseen: &BTreeSet<Unseen>) -> Vec<Difference> {
@@ -125,10 +128,17 @@ impl Replayable for Fencing {
 
     fn visible_outcome(outcome: &Outcome, unseen: &BTreeSet<Unseen>) -> Outcome {
         let mut outcome = outcome.clone();
-        if let Outcome::Member(member) = &mut outcome
-            && unseen.contains(&Unseen::AssignmentEpochs)
-        {
-            hide_epochs(&mut member.assigned, &mut member.pending_revocation);
+        if !unseen.contains(&Unseen::AssignmentEpochs) {
+            return outcome;
+        }
+        match &mut outcome {
+            Outcome::Member(member) => hide_epochs(&mut member.assigned, &mut member.pending_revocation),
+            Outcome::State(state) => {
+                for member in state.members.values_mut().flatten() {
+                    hide_epochs(&mut member.assigned, &mut member.pending_revocation);
+                }
+            }
+            Outcome::Accepted(_) | Outcome::Bytes(_) => {}
         }
         outcome
     }

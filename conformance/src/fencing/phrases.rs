@@ -149,6 +149,7 @@ pub fn operation(operation: &Operation) -> String {
                 Timer::Join => "join timer",
                 Timer::Sync => "sync timer",
                 Timer::AssignmentInterval => "assignment interval",
+                Timer::OffsetsRetention => "retention of offsets",
             };
             let whose = expire.member.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
             format!("the {timer}{whose} runs out")
@@ -347,6 +348,7 @@ pub fn call(call: &Call) -> String {
             partitions(taken)
         ),
         Call::LoadAssignment { value } => format!("load {value}"),
+        Call::LoadLog { records } => format!("load a log of {} records", records.len()),
         Call::WriteAssignment { member: name } => format!("write the assignment of {name}"),
     }
 }
@@ -359,5 +361,12 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::Accepted(accepted) => format!("accepted for {}", partitions(accepted)),
         Outcome::Member(state) => given_member(state),
         Outcome::Bytes(bytes) => bytes.clone(),
+        Outcome::State(state) => {
+            let members =
+                state.members.iter().map(|(name, member)| format!("{name}: {}", member_state(member.as_ref())));
+            let parts = std::iter::once(group_state(state.group.as_ref())).chain(members);
+            let committed = format!("committed {}", committed(state.offsets.as_ref()));
+            parts.chain([committed, format!("staged {}", staged(state.staged.as_ref()))]).collect::<Vec<_>>().join("; ")
+        }
     }
 }

@@ -7,6 +7,7 @@ use fencepost_fixtures::compaction::{Call, Compaction, Given, Outcome, Transacti
 use fencepost_fixtures::names::RecordName;
 use fencepost_reference::storage::batch::{BatchBuilder, BatchHeader, RecordBatch};
 use fencepost_reference::storage::batch_reader::{BatchReader, LogBatch};
+use fencepost_reference::storage::clean_times::NOTHING_KNOWN;
 use fencepost_reference::storage::cleaner_manager::first_dirty;
 use fencepost_reference::storage::control::Marker;
 use fencepost_reference::storage::error::BatchError;
@@ -25,8 +26,8 @@ use crate::target::{Decision, Fault};
 /// The producer of the batches that are made up here.
 const PRODUCER: ProducerId = ProducerId(42);
 
-/// A decision that rests on when a file was written, of which a function trace says nothing.
-const BY_FILE: &str = "under these rules the age of the segment's file decides";
+/// A decision that rests on the age of a file, or on another one, of which a function trace says nothing.
+const BY_FILE: &str = "under these rules it is told elsewhere how long something is clean";
 
 /// Asks the reference for one decision.
 pub(super) fn decide(rules: Rules, given: &Given, call: &Call) -> Result<Decision<Compaction>, Fault> {
@@ -70,6 +71,8 @@ fn pass<'a>(rules: Rules, given: &Given, mapped: i64, producers: &'a ActiveProdu
         upper_bound: Offset(i64::MAX),
         high_watermark: Offset(i64::MAX),
         young_file: true,
+        clean_times: &NOTHING_KNOWN,
+        replicated: Offset(i64::MAX),
         producers,
     }
 }
@@ -97,6 +100,10 @@ fn retain_record(
     let young = pass(rules, given, given.mapped_to.unwrap_or_default(), &producers);
     let old = Pass { young_file: false, ..young };
     let batch = LogBatch::V2(RecordBatch::new(&batch)?);
+    let is_old = tombstone && !rules.removal.has_horizons() && rules.removal != Removal::SegmentMtime;
+    if is_old && judge_record(&batch, &record, &map, &young) && offset <= given.mapped_to.unwrap_or_default() {
+        return Ok(Decision::Skipped(BY_FILE.to_owned()));
+    }
     let retained = judge_record(&batch, &record, &map, &young);
     if retained == judge_record(&batch, &record, &map, &old) {
         Ok(Decision::Outcome(Outcome::Retained(retained)))

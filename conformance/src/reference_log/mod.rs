@@ -64,12 +64,9 @@ impl Target<Compaction> for ReferenceLog {
     }
 
     fn reset(&mut self, reset: &Reset<'_, Compaction>) -> Result<Ready, Fault> {
-        if reset.configure.replicas.is_some() && rules::waits_for_replicas(reset.variant) {
-            return Ok(Ready::Skipped("the reference's replicas do not wait for each other".to_owned()));
-        }
         match rules::of(reset.variant, self.mutation) {
             Ok(rules) => {
-                self.system = Some(System::new(reset.configure, rules)?);
+                self.system = Some(System::new(reset.configure, rules, rules::waits_for_replicas(reset.variant))?);
                 Ok(Ready::Ok(Prepared::default()))
             }
             Err(reason) => Ok(Ready::Skipped(reason)),

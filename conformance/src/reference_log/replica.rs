@@ -322,13 +322,11 @@ impl Replica {
     }
 }
 
-fn with_policy(config: LogConfig, policy: Option<&[CleanupPolicy]>) -> LogConfig {
+fn with_policy(mut config: LogConfig, policy: Option<&[CleanupPolicy]>) -> LogConfig {
     let policy = policy.unwrap_or(&[CleanupPolicy::Compact]);
-    LogConfig {
-        compact: policy.contains(&CleanupPolicy::Compact),
-        delete: policy.contains(&CleanupPolicy::Delete),
-        ..config
-    }
+    config.compact = policy.contains(&CleanupPolicy::Compact);
+    config.delete = policy.contains(&CleanupPolicy::Delete);
+    config
 }
 
 /// A record as a trace shows it. Bytes that are no name are shown as digits, which no trace expects.

@@ -32,11 +32,15 @@ fn cleaner(rules: &CompactionRules) -> Result<reference::Rules, String> {
         (HorizonRule::BatchHeader, HorizonRule::BatchHeader) => reference::Removal::DeleteHorizon,
         (HorizonRule::BatchHeader, HorizonRule::SegmentMtime) => reference::Removal::DeleteHorizonOfTombstones,
         (HorizonRule::SegmentMtime, HorizonRule::SegmentMtime) => reference::Removal::SegmentMtime,
-        (tombstones, _) => return Err(format!("the reference does not have the rejected rule {tombstones:?}")),
+        (HorizonRule::CheckpointPair, HorizonRule::SegmentMtime) => reference::Removal::CheckpointPair,
+        (HorizonRule::CheckpointList, HorizonRule::SegmentMtime) => reference::Removal::CheckpointList,
+        (HorizonRule::RecordHeader, HorizonRule::SegmentMtime) => reference::Removal::RecordHeader,
+        (tombstones, markers) => {
+            return Err(format!(
+                "the reference does not have {tombstones:?} for tombstones with {markers:?} for markers"
+            ));
+        }
     };
-    if rules.worth == Worth::PassedHorizon {
-        return Err("the reference does not look for horizons that have passed".to_owned());
-    }
     let last_of_round = match rules.last_of_round {
         LastOfRound::Off => reference::LastOfRound::Off,
         LastOfRound::UpperBound => reference::LastOfRound::UpperBound,
@@ -44,16 +48,21 @@ fn cleaner(rules: &CompactionRules) -> Result<reference::Rules, String> {
     };
     Ok(reference::Rules {
         removal,
+        worth: match rules.worth {
+            Worth::Dirty => reference::Worth::Dirty,
+            Worth::PassedHorizon => reference::Worth::PassedHorizon,
+        },
         stamping: match rules.stamp {
             StampRule::Retained => reference::Stamping::WhereverRetained,
             StampRule::Mapped => reference::Stamping::OnlyIfMapped,
             StampRule::Clean => reference::Stamping::OnlyIfClean,
         },
         last_of_round,
-        // What came with 4.0 beside the rule of the last batch (docs/compaction.md 0.1).
-        legacy: match last_of_round {
-            reference::LastOfRound::Off => reference::LegacyBatches::PassThrough,
-            _ => reference::LegacyBatches::Convert,
+        // What came with 4.0 beside the rule of the last batch (docs/compaction.md 0.1). The designs that KIP-534 rejected are
+        // older.
+        legacy: match (last_of_round, removal.has_horizons()) {
+            (reference::LastOfRound::Off, _) | (_, false) => reference::LegacyBatches::PassThrough,
+            (_, true) => reference::LegacyBatches::Convert,
         },
         index_filter: match rules.aborted {
             AbortedRule::WholeSegment => reference::IndexFilter::LogStart,

@@ -13,6 +13,7 @@ use fencepost_reference::storage::log_rules::LogRules;
 use fencepost_reference::storage::names::{Millis, Offset, ProducerEpoch, ProducerId, Sequence};
 use fencepost_reference::storage::partition::{DumpedBatch, Partition};
 use fencepost_reference::storage::producer_append::{AppendOrigin, TransactionProtocol};
+use fencepost_reference::storage::producer_entry::ProducerEntry;
 use fencepost_reference::storage::record::Record;
 
 use super::hex;
@@ -28,12 +29,14 @@ pub(super) struct System {
     /// By name; the first is the leader. The one replica of a partition without followers has no name.
     replicas: Vec<(Option<BrokerName>, Replica)>,
     protocol: TransactionProtocol,
+    /// Whether a removal waits until every replica has what is to be removed.
+    waits_for_replicas: bool,
     /// In the order in which they came up.
     producers: Vec<ProducerName>,
 }
 
 impl System {
-    pub(super) fn new(configure: &Configure, rules: LogRules) -> Result<Self, Fault> {
+    pub(super) fn new(configure: &Configure, rules: LogRules, waits_for_replicas: bool) -> Result<Self, Fault> {
         let names: Vec<Option<BrokerName>> = match &configure.replicas {
             Some(replicas) if !replicas.is_empty() => replicas.iter().cloned().map(Some).collect(),
             _ => vec![None],
@@ -46,6 +49,7 @@ impl System {
             } else {
                 TransactionProtocol::Two
             },
+            waits_for_replicas,
             producers: Vec::new(),
         })
     }
@@ -53,6 +57,7 @@ impl System {
     /// Does one operation.
     pub(super) fn apply(&mut self, at: Option<&BrokerName>, operation: &Operation) -> Result<Reply<Compaction>, Fault> {
         let place = self.place(at)?;
+        self.tell_what_is_replicated()?;
         let done = match operation {
             // The clock is that of all replicas.
             Operation::ClockMs(now) => {
@@ -67,6 +72,22 @@ impl System {
             Err(Refused::Error(name)) => Ok(Reply::new(Answered::Error(name.to_owned()))),
             Err(Refused::Fault(message)) => Err(Fault::broken(message)),
         }
+    }
+
+    /// Up to where every replica has the log: what a broker would learn from its followers' fetches.
+    fn tell_what_is_replicated(&mut self) -> Result<(), Fault> {
+        if !self.waits_for_replicas {
+            return Ok(());
+        }
+        let mut ends = Vec::new();
+        for (_, replica) in &mut self.replicas {
+            ends.push(replica.partition().map_err(fault)?.log().end_offset());
+        }
+        let everywhere = ends.into_iter().min().unwrap_or(Offset(i64::MAX));
+        for (_, replica) in &mut self.replicas {
+            replica.partition().map_err(fault)?.set_replicated(everywhere);
+        }
+        Ok(())
     }
 
     fn place(&self, at: Option<&BrokerName>) -> Result<usize, Fault> {
@@ -129,7 +150,7 @@ impl System {
 
     /// What the replica at `place` does not have of the one that it follows.
     fn fetch(&mut self, place: usize) -> Done {
-        let leader = if place == 0 { 1 } else { 0 };
+        let leader = usize::from(place == 0);
         let from = self.replica(place)?.partition()?.log().end_offset();
         let leader = self.replica(leader)?;
         let start = leader.partition()?.log().log_start();
@@ -161,7 +182,7 @@ impl System {
             let known = known_epoch(partition, producer);
             let epoch = append.epoch.map_or(known, ProducerEpoch);
             let entry = partition.log().producers().producers().get(&producer).filter(|entry| entry.epoch == epoch);
-            let next = match entry.map(|entry| entry.last_sequence()) {
+            let next = match entry.map(ProducerEntry::last_sequence) {
                 None | Some(Sequence::NONE) => Sequence(0),
                 Some(last) => last.plus(1),
             };
@@ -200,10 +221,7 @@ impl System {
     /// The whole state of a replica.
     pub(super) fn state(&mut self, at: Option<&BrokerName>) -> Result<State, Fault> {
         let place = self.place(at)?;
-        self.observe(place).map_err(|refused| match refused {
-            Refused::Error(name) => Fault::broken(name.to_owned()),
-            Refused::Fault(message) => Fault::broken(message),
-        })
+        self.observe(place).map_err(fault)
     }
 
     fn observe(&mut self, place: usize) -> Result<State, Refused> {
@@ -250,6 +268,14 @@ impl System {
             last_stable: Some(last_stable),
             first_dirty: Some(first_dirty),
         })
+    }
+}
+
+/// What no trace expects.
+fn fault(refused: Refused) -> Fault {
+    match refused {
+        Refused::Error(name) => Fault::broken(name.to_owned()),
+        Refused::Fault(message) => Fault::broken(message),
     }
 }
 

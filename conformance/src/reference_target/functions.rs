@@ -5,7 +5,6 @@
 mod bytes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use fencepost_fixtures::fencing::{Call, Fencing, Given, GivenMember, MemberPhase, Outcome};
 use fencepost_fixtures::names::{Epoch, MemberName, TopicName, TopicPartition};
@@ -64,6 +63,7 @@ pub(super) fn decide(rules: &Rules, given: &Given, call: &Call) -> Result<Decisi
                 .map(|after| Outcome::Member(given_member(&after, before)))
         }
         Call::LoadAssignment { value } => return Ok(bytes::load(rules, value)),
+        Call::LoadLog { records } => return Ok(bytes::load_log(rules, records)),
         Call::WriteAssignment { member } => return bytes::write(rules, find(given, member)?),
     };
     Ok(match decided {
@@ -172,12 +172,12 @@ fn given_member(after: &CurrentAssignment, before: &GivenMember) -> GivenMember 
 
 /// The partition whose topic id this is. Function traces name topics by one letter, which is all that the id keeps.
 fn name_of(partition: reference::TopicPartition) -> TopicPartition {
-    let mut topic = String::new();
-    let letter = partition.topic_id.0[15];
-    if letter.is_ascii_alphanumeric() {
-        topic.push(char::from(letter));
-    } else {
-        let _ = write!(topic, "topic-{letter}");
+    TopicPartition::new(&topic_of(partition.topic_id), u16::try_from(partition.partition).unwrap_or(u16::MAX))
+}
+
+fn topic_of(id: Uuid) -> String {
+    match id.0[15] {
+        letter if letter.is_ascii_alphanumeric() => char::from(letter).to_string(),
+        other => format!("topic-{other}"),
     }
-    TopicPartition::new(&topic, u16::try_from(partition.partition).unwrap_or(u16::MAX))
 }

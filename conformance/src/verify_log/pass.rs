@@ -81,10 +81,7 @@ impl Pass<'_> {
             let read = file.read(free).map_err(io)?;
             filled += read;
             let held = buffer.get(..filled).unwrap_or_default();
-            let (used, needed) = match self.batches(segment, limit, held, position) {
-                Some(walked) => walked,
-                None => break,
-            };
+            let Some((used, needed)) = self.batches(segment, limit, held, position) else { break };
             position += used as u64;
             progress(position);
             if read == 0 {

@@ -157,7 +157,6 @@ fn aim_text(aim: &Aim) -> String {
     match aim {
         Aim::Violation(property) => format!("a violation of {property}"),
         Aim::Label(labels) => format!("a step `{}`", labels.join(" + ")),
-        Aim::Refusal(class) => format!("a state where `{class}` is refused"),
     }
 }
 

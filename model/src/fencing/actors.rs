@@ -17,7 +17,7 @@ use super::fail_over::{Held, failed, rules_of};
 use super::labels::Trail;
 use super::message::{Commit, Fetch, Heartbeat, Msg, Timer};
 use super::mutant::Mutant;
-use super::partitions::Partitions;
+use super::partitions::{Partitions, Topics};
 use super::producer::Producer;
 
 /// The most consumers that a configuration can have.
@@ -58,9 +58,12 @@ pub struct Actors {
     pub assignor: Assignor,
     /// The producer.
     pub producer: Producer,
+    /// The configuration's topics, by which a state names its partitions.
+    pub topics: Topics,
 }
 
 impl Hash for Actors {
+    /// The topics are the same in every state.
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.broker.hash(hasher);
         for consumer in self.consumers.iter().filter(|consumer| consumer.life != Life::Unused) {

@@ -1,4 +1,10 @@
 //! What is exported: each expected violation, and each row of the tables that the model can reach.
+//!
+//! A violation is a variant, or a variant with a slip, and a property. It is sought in the smallest bounds in which it is
+//! expected; the larger rows of the matrix that fail alike have no trace of their own. Where the oracle or another variant
+//! fails with the very same steps, the trace's `holds_for` names it. [`slips`] has those of the slips.
+
+mod slips;
 
 use super::traces::ORACLE;
 use crate::protocol::{Aim, Goal};
@@ -33,6 +39,8 @@ fn violation(
 /// The violations that the oracle has as well.
 const SHARED: &[&str] = &[
     "late-heartbeat-takes-the-revocation-with-it",
+    "revocation-that-nobody-hears-lasts",
+    "revocation-that-nobody-hears-makes-others-wait",
     "restarted-static-member-is-turned-away",
     "owner-refused-after-a-rollback",
     "partition-granted-again-at-the-same-epoch",
@@ -111,6 +119,7 @@ pub fn goals() -> Vec<Goal> {
     for (configuration, property, id, title) in FURTHER {
         violation(&mut goals, configuration, property, id, title, &["KIP-848", "KIP-1251"]);
     }
+    slips::goals(&mut goals);
     for (bounds, labels) in COVERAGE {
         for label in *labels {
             cover(&mut goals, bounds, label);
@@ -132,6 +141,36 @@ const FURTHER: &[(&str, &str, &str, &str)] = &[
         "L1",
         "late-heartbeat-takes-the-revocation-with-it",
         "A heartbeat that is handled after its retry is answered the revocation, and nobody hears it",
+    ),
+    (
+        "fencing/kafka-4.4/one-lost-answer",
+        "L2",
+        "revocation-that-nobody-hears-lasts",
+        "A revocation that was answered to an older heartbeat alone is never acknowledged",
+    ),
+    (
+        "fencing/kafka-4.4/one-lost-answer",
+        "L3",
+        "revocation-that-nobody-hears-makes-others-wait",
+        "A member waits for ever for a partition whose owner never heard that it is to give it up",
+    ),
+    (
+        "fencing/no-fencing/two-members-two-targets",
+        "S3'",
+        "late-commit-with-an-older-epoch-without-fencing",
+        "Without a fence a late commit with an older epoch is accepted, though the partition is another's by now",
+    ),
+    (
+        "fencing/no-fencing/two-members-two-targets",
+        "S7",
+        "commit-from-before-the-grant-without-fencing",
+        "Without a fence a commit from before a partition was granted anew is accepted",
+    ),
+    (
+        "fencing/kafka-4.0/session-timer-and-lost-answer",
+        "L1",
+        "rejoining-member-holds-the-target-up",
+        "Before 4.2 a removed member that lost an answer is fenced again and again, and the target is never reached",
     ),
     (
         "fencing/kafka-4.4/static-restart",

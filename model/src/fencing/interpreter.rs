@@ -34,6 +34,10 @@ pub struct Interpreter {
     waiting: Vec<(MessageName, Completion)>,
     members: Vec<MemberName>,
     instances: Vec<String>,
+    /// The last member of each instance id, and the members that another one replaced; only for
+    /// [`Mutant::ReplacedAccepted`].
+    holders: BTreeMap<u8, u8>,
+    replaced: BTreeSet<u8>,
     offsets: Vec<BTreeMap<TopicPartition, Offset>>,
     producer: Option<ProducerName>,
 }
@@ -91,6 +95,8 @@ impl Interpreter {
             waiting: Vec::new(),
             members: Vec::new(),
             instances: Vec::new(),
+            holders: BTreeMap::new(),
+            replaced: BTreeSet::new(),
             offsets: Vec::new(),
             producer: None,
         })
@@ -102,10 +108,11 @@ impl Interpreter {
         &self.coordinator
     }
 
-    /// Whether the broker keeps assignment epochs, so that they can be observed (3.7).
+    /// Whether the broker keeps assignment epochs, so that they can be observed (3.7). What can be observed is settled
+    /// with the first broker of a trace.
     #[must_use]
     pub fn shows_assignment_epochs(&self) -> bool {
-        self.rules.release >= Release::V4_3
+        self.setting.rules.release >= Release::V4_3
     }
 
     fn slot(&self, member: &MemberName) -> u8 {
@@ -184,6 +191,9 @@ impl Interpreter {
                 }
                 (&fetch.id, decision)
             }
+            Operation::Expire(Expire { timer: Timer::OffsetsRetention, .. }) => {
+                return Err(unsupported("retention of offsets"));
+            }
             Operation::Expire(expire) => {
                 self.expire(expire, &mut reply.trail);
                 return Ok(reply);
@@ -220,7 +230,9 @@ impl Interpreter {
         match decision {
             Err(error) => reply.error = Some(error),
             Ok(answer) => {
-                let waits = self.held.as_ref().is_some_and(|held| self.coordinator.persisted() != held.replicated);
+                let early = self.setting.mutant == Mutant::AnswersEarly && matches!(operation, Operation::Commit(_));
+                let waits =
+                    !early && self.held.as_ref().is_some_and(|held| self.coordinator.persisted() != held.replicated);
                 match (waits, id) {
                     (true, Some(id)) => self.waiting.push((id.clone(), Completion { answer, error: None })),
                     _ => reply.answer = answer.or_else(|| Some(Answer::default())),
@@ -255,6 +267,10 @@ impl Interpreter {
             rebalance_timeout_ms.is_some_and(|timeout| timeout != -1) && heartbeat.topics.is_some() && owned.is_some();
         let request = HeartbeatRequest { slot, epoch, owned, topics, full, instance };
         let decision = self.coordinator.heartbeat(&self.setting, &self.rules, &request, trail);
+        if joins && instance != 0 && decision.is_ok() {
+            let before = self.holders.insert(instance, slot).filter(|before| *before != slot);
+            self.replaced.extend(before);
+        }
         Ok(decision.map(|answer| {
             Some(Answer {
                 epoch: Some(Epoch(i32::from(answer.epoch))),
@@ -306,7 +322,11 @@ impl Interpreter {
         let Commit { member, epoch, offsets, instance, version, .. } = commit;
         let (request, id, refused) = self.request(member, *epoch, offsets)?;
         let request = CommitRequest { version: *version, instance: instance.is_some(), ..request };
-        let decision = self.coordinator.commit(&self.setting, &self.rules, &request, id, trail);
+        // Which ids are one static member's, the model's coordinator knows by their numbers, which are others here.
+        let slips = self.setting.mutant == Mutant::ReplacedAccepted && self.replaced.contains(&request.slot);
+        let mutant = if slips { Mutant::UnknownAccepted } else { self.setting.mutant };
+        let setting = Setting { mutant, ..self.setting };
+        let decision = self.coordinator.commit(&setting, &self.rules, &request, id, trail);
         Ok(decision
             .map(|()| Some(Answer { committed: Some(self.names(request.partitions)), refused, ..Answer::default() })))
     }

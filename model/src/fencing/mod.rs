@@ -139,6 +139,7 @@ impl Protocol for Fencing {
             consumers: [Consumer::default(); actors::MAX_CONSUMERS],
             assignor: start.assignor,
             producer: Producer::default(),
+            topics: self.setting.bounds.topics,
         };
         for (id, state) in (0..).zip(states) {
             self.set_actor_state(&mut packed, id, state);

@@ -81,6 +81,12 @@ mutants! {
 }
 
 impl Mutant {
+    /// Whether it is a client's, so that the coordinator does right all the same.
+    #[must_use]
+    pub fn is_clients(self) -> bool {
+        matches!(self, Self::RetryAnywhere | Self::CommitsUnowned)
+    }
+
     /// Why no property tells the slip from the right rules, for those where that is so.
     #[must_use]
     pub fn unseen(self) -> Option<&'static str> {
@@ -98,6 +104,13 @@ impl Mutant {
             ),
             _ => None,
         }
+    }
+
+    /// Why no trace tells the slip from the right rules, though a property of the model does.
+    #[must_use]
+    pub fn untraced(self) -> Option<&'static str> {
+        (self == Self::RebalanceRestarts)
+            .then_some("a trace fires timers by name and has no clock: a timer that starts again is the same timer")
     }
 }
 

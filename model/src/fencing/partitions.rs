@@ -95,7 +95,7 @@ impl Not for Partitions {
 }
 
 /// Which partitions there are, and of which topics: those of `t` first, then those of `u`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Topics {
     /// The partitions of topic `t`.
     pub t: u8,

@@ -8,37 +8,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use fencepost_fixtures::Document;
 use fencepost_fixtures::KafkaError;
 use fencepost_fixtures::fencing::{
-    Answer, Commit, Configure, EndTransaction, Expire, FailOver, Fencing as Vocabulary, Fetch, Heartbeat, Leave,
-    MemberState, Offset, Operation, Replicate, Replication, State, Timer as TimerName, TransactionResult, TxnCommit,
+    Commit, Expire, Fencing as Vocabulary, Fetch, Heartbeat, Leave, Offset, Operation, State, Timer as TimerName,
 };
-use fencepost_fixtures::names::{
-    Epoch, InstanceName, MemberName, MessageName, ProducerName, TopicName, TopicPartition,
-};
+use fencepost_fixtures::names::{Epoch, MemberName, TopicPartition};
 use fencepost_fixtures::trace::{
     Behaviour, Body, Header, Origin, Protocol as ProtocolName, Refusal, Step, Trace, TraceId,
 };
-use fencepost_fixtures::variants::{self, FencingRules, Release, Rules};
+use fencepost_fixtures::variants::{self, FencingRules, Rules};
 use stateright::Model;
 
 use super::Fencing;
-use super::actors::{COORDINATOR, instance_of};
 use super::bounds::Setting;
 use super::fail_over::MISSING;
 use super::interpreter::{Interpreter, Reply};
-use super::message::{self, Msg, Timer};
+use super::message::{Msg, Timer};
 use super::mutant::Mutant;
-use super::partitions::{Partitions, TOPIC_T, TOPIC_U};
-use super::start::{SetupStep, setup};
-use super::{properties, words};
+use super::properties;
 use crate::protocol::{Aim, Exported, Goal, Walk};
 use crate::world::{Action, ActionOf, World, WorldState};
+
+mod holds;
+mod naming;
+
+pub use holds::meets;
+use naming::{Naming, configure, name, setup_operations};
 
 /// The variant whose behaviour is right, and under which twins are made.
 pub const ORACLE: &str = "assignment-epoch-owned";
 /// The most refusals that one step asks for: more would hide what it is about.
 const REFUSALS_A_STEP: usize = 4;
-/// The rebalance timeout of a heartbeat that says everything.
-const REBALANCE_TIMEOUT_MS: i32 = 300_000;
 
 type Behaved = Behaviour<Vocabulary>;
 type Path = Vec<(WorldState<Fencing>, Option<ActionOf<Fencing>>)>;
@@ -49,223 +47,6 @@ fn variant_name(rules: &FencingRules) -> Result<&'static str, String> {
         .find(|variant| variant.rules == Rules::Fencing(*rules))
         .map(|variant| variant.name)
         .ok_or_else(|| "the rules are no variant's".to_owned())
-}
-
-fn released(release: Release) -> &'static str {
-    match release {
-        Release::V4_0 => "kafka-4.0",
-        Release::V4_2 => "kafka-4.2",
-        Release::V4_3 => "kafka-4.3",
-        Release::V4_4 => "kafka-4.4",
-    }
-}
-
-/// Names of what the model numbers.
-struct Naming<'a> {
-    setting: &'a Setting,
-}
-
-impl Naming<'_> {
-    fn member(&self, slot: u8) -> Result<MemberName, String> {
-        words::member(self.setting.bounds.members, slot).parse()
-    }
-
-    fn instance(&self, slot: u8) -> Result<Option<InstanceName>, String> {
-        match instance_of(self.setting, slot) {
-            0 => Ok(None),
-            number => format!("i{number}").parse().map(Some),
-        }
-    }
-
-    fn partitions(&self, set: Partitions) -> BTreeSet<TopicPartition> {
-        set.iter().map(|index| self.setting.bounds.topics.name(index)).collect()
-    }
-
-    /// The number of a commit stands for its offset.
-    fn offsets(&self, commit: &message::Commit) -> BTreeMap<TopicPartition, Offset> {
-        let offset = Offset::plain(i64::from(commit.id) * 10);
-        self.partitions(commit.partitions).into_iter().map(|partition| (partition, offset.clone())).collect()
-    }
-
-    fn topics(subscription: u8) -> Result<BTreeSet<TopicName>, String> {
-        let mut names = BTreeSet::new();
-        for (bit, name) in [(TOPIC_T, "t"), (TOPIC_U, "u")] {
-            if subscription & bit != 0 {
-                names.insert(name.parse()?);
-            }
-        }
-        Ok(names)
-    }
-
-    fn target(&self, target: u16) -> Result<Operation, String> {
-        let mut named = BTreeMap::new();
-        for slot in 0..self.setting.bounds.slots() {
-            let nibble = target >> (4 * self.setting.bounds.consumer(slot)) & 0xf;
-            named.insert(self.member(slot)?, self.partitions(Partitions(nibble.to_le_bytes()[0])));
-        }
-        Ok(Operation::Target(named))
-    }
-
-    fn heartbeat(&self, heartbeat: &message::Heartbeat) -> Result<Heartbeat, String> {
-        let joins = heartbeat.epoch == 0;
-        let all = self.setting.bounds.topics.all();
-        // A join subscribes to all topics and gives a timeout where the trace says neither.
-        let topics = match heartbeat.topics {
-            Some(topics) if joins && topics == all => None,
-            None if heartbeat.full && !joins => Some(Self::topics(all)?),
-            topics => topics.map(Self::topics).transpose()?,
-        };
-        Ok(Heartbeat {
-            id: None,
-            member: self.member(heartbeat.slot)?,
-            epoch: Epoch(i32::from(heartbeat.epoch)),
-            owned: heartbeat.owned.map(|owned| self.partitions(owned)),
-            instance: self.instance(heartbeat.slot)?,
-            topics,
-            rebalance_timeout_ms: (heartbeat.full && !joins).then_some(REBALANCE_TIMEOUT_MS),
-            assignor: None,
-            version: None,
-        })
-    }
-
-    fn message(&self, msg: &Msg) -> Result<Option<Operation>, String> {
-        Ok(Some(match msg {
-            Msg::Heartbeat(heartbeat) => Operation::Heartbeat(self.heartbeat(heartbeat)?),
-            Msg::Commit(commit) => Operation::Commit(Commit {
-                id: None,
-                member: self.member(commit.slot)?,
-                epoch: Epoch(i32::from(commit.epoch)),
-                offsets: self.offsets(commit),
-                instance: None,
-                version: None,
-            }),
-            Msg::TxnCommit(commit) => Operation::TxnCommit(TxnCommit {
-                id: None,
-                producer: producer()?,
-                member: self.member(commit.slot)?,
-                epoch: Epoch(i32::from(commit.epoch)),
-                offsets: self.offsets(commit),
-                instance: None,
-                version: None,
-            }),
-            Msg::EndTransaction { commit } => Operation::EndTransaction(EndTransaction {
-                id: None,
-                producer: producer()?,
-                result: if *commit { TransactionResult::Commit } else { TransactionResult::Abort },
-            }),
-            Msg::Fetch(fetch) => Operation::Fetch(Fetch {
-                id: None,
-                member: Some(self.member(fetch.slot)?),
-                epoch: Epoch(i32::from(fetch.epoch)),
-                partitions: self.partitions(Partitions::one(fetch.partition)),
-                require_stable: fetch.stable,
-            }),
-            Msg::Leave { slot, epoch } => Operation::Leave(Leave {
-                id: None,
-                member: self.member(*slot)?,
-                epoch: Epoch(i32::from(*epoch)),
-                instance: self.instance(*slot)?,
-            }),
-            Msg::Target(target) => self.target(*target)?,
-            _ => return Ok(None),
-        }))
-    }
-
-    fn timer(&self, timer: Timer, now: &WorldState<Fencing>) -> Result<Option<Operation>, String> {
-        let expire = |timer, member| Operation::Expire(Expire { timer, member });
-        Ok(Some(match timer {
-            Timer::Session(slot) => expire(TimerName::Session, Some(self.member(slot)?)),
-            Timer::Rebalance(slot) => expire(TimerName::Rebalance, Some(self.member(slot)?)),
-            Timer::Interval => expire(TimerName::AssignmentInterval, None),
-            Timer::Replicate => Operation::Replicate(Replicate { through: None }),
-            Timer::FailOver { other } => {
-                let variant = match self.setting.bounds.other {
-                    Some(release) if other => Some(released(release)),
-                    Some(_) => Some(variant_name(&self.setting.rules)?),
-                    None => None,
-                };
-                // The same broker's rules are not named.
-                let same = other == now.actors.broker.now.other;
-                let variant = if same { None } else { variant };
-                Operation::FailOver(FailOver { variant: variant.map(str::to_owned) })
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    /// What a step of the model is to the coordinator.
-    fn operation(&self, state: &WorldState<Fencing>, action: &ActionOf<Fencing>) -> Result<Option<Operation>, String> {
-        match action {
-            Action::Deliver(envelope) if envelope.dst == COORDINATOR => self.message(&envelope.msg),
-            Action::Timeout(COORDINATOR, timer) => self.timer(*timer, state),
-            _ => Ok(None),
-        }
-    }
-}
-
-fn producer() -> Result<ProducerName, String> {
-    "p".parse()
-}
-
-/// Names a request that may have to wait for the high watermark.
-fn name(operation: &mut Operation, number: &mut u32) -> Result<(), String> {
-    let id: &mut Option<MessageName> = match operation {
-        Operation::Heartbeat(heartbeat) => &mut heartbeat.id,
-        Operation::Leave(leave) => &mut leave.id,
-        Operation::Commit(commit) => &mut commit.id,
-        Operation::TxnCommit(commit) => &mut commit.id,
-        Operation::EndTransaction(end) => &mut end.id,
-        Operation::Fetch(fetch) if fetch.require_stable => &mut fetch.id,
-        _ => return Ok(()),
-    };
-    *number += 1;
-    *id = Some(format!("r{number}").parse()?);
-    Ok(())
-}
-
-fn configure(setting: &Setting) -> Result<Configure, String> {
-    let bounds = &setting.bounds;
-    let mut topics = BTreeMap::from([("t".parse::<TopicName>()?, u16::from(bounds.topics.t))]);
-    if bounds.topics.u > 0 {
-        topics.insert("u".parse()?, u16::from(bounds.topics.u));
-    }
-    Ok(Configure {
-        topics,
-        assignment_interval_ms: bounds.interval.then_some(1000),
-        max_size: (bounds.max_size > 0).then(|| u16::from(bounds.max_size)),
-        replication: (bounds.fail_overs > 0).then_some(Replication::Held),
-    })
-}
-
-fn setup_operations(setting: &Setting, number: &mut u32) -> Result<Vec<Operation>, String> {
-    let naming = Naming { setting };
-    let held = setting.bounds.fail_overs > 0;
-    let all = naming.partitions(Partitions::first(setting.bounds.topics.count()));
-    let mut target = BTreeMap::new();
-    for slot in 0..setting.bounds.slots() {
-        target.insert(naming.member(slot)?, if slot == 0 { all.clone() } else { BTreeSet::new() });
-    }
-    let mut operations = vec![Operation::Target(target)];
-    let beat = |slot: u8, epoch: i8| {
-        let owned = (epoch == 0).then_some(Partitions::NONE);
-        let request = message::Heartbeat { slot, seq: 0, epoch, owned, topics: None, full: false };
-        naming.heartbeat(&request).map(Operation::Heartbeat)
-    };
-    for step in setup(setting).0 {
-        let mut operation = match step {
-            SetupStep::Join(slot) => beat(slot, 0)?,
-            SetupStep::Beat(slot, epoch) => beat(slot, epoch)?,
-            SetupStep::Interval => Operation::Expire(Expire { timer: TimerName::AssignmentInterval, member: None }),
-        };
-        if held {
-            name(&mut operation, number)?;
-        }
-        operations.push(operation);
-    }
-    if held {
-        operations.push(Operation::Replicate(Replicate { through: None }));
-    }
-    Ok(operations)
 }
 
 /// What changed from one observation to the next, whole by entity.
@@ -375,6 +156,8 @@ struct Rendering<'a> {
     interpreter: Interpreter,
     /// Kafka as shipped, for a trace that both shall meet.
     companion: Option<Interpreter>,
+    /// Whether refusals are asked beside the steps, and those that were.
+    asks: bool,
     asked: BTreeSet<(KafkaError, u128)>,
     number: u32,
     behaviour: Behaved,
@@ -403,7 +186,15 @@ impl<'a> Rendering<'a> {
         let companion = if both { Some(begin(shipped, Mutant::None)?) } else { None };
         let start = interpreter.observe();
         let behaviour = Behaviour { configure, setup: operations, start, steps: Vec::new() };
-        Ok(Self { naming: Naming { setting }, interpreter, companion, asked: BTreeSet::new(), number, behaviour })
+        Ok(Self {
+            naming: Naming { setting },
+            interpreter,
+            companion,
+            asks: true,
+            asked: BTreeSet::new(),
+            number,
+            behaviour,
+        })
     }
 
     fn step(&mut self, mut operation: Operation) -> Result<(), String> {
@@ -415,11 +206,7 @@ impl<'a> Rendering<'a> {
         if let Some(companion) = &mut self.companion {
             companion.apply(&operation)?;
         }
-        let mut after = self.interpreter.observe();
-        // A broker that knows no assignment epochs has none to show.
-        after
-            .members
-            .retain(|member, _| !self.interpreter.named(member).is_some_and(|member| member.since.contains(&MISSING)));
+        let after = self.seen();
         let quiet = matches!(
             operation,
             Operation::Target(_) | Operation::Expire(_) | Operation::Replicate(_) | Operation::FailOver(_)
@@ -440,11 +227,19 @@ impl<'a> Rendering<'a> {
         Ok(())
     }
 
+    /// What can be observed. A broker that knows no assignment epochs has none to show.
+    fn seen(&self) -> State {
+        let mut seen = self.interpreter.observe();
+        seen.members
+            .retain(|member, _| !self.interpreter.named(member).is_some_and(|member| member.since.contains(&MISSING)));
+        seen
+    }
+
     /// The refusals that are new to this trace, a row and an error each.
     fn refusals(&mut self, seen: &State) -> Result<Vec<Refusal<Vocabulary>>, String> {
         let mut refuse = Vec::new();
         for operation in probes(&self.naming, seen)? {
-            if refuse.len() == REFUSALS_A_STEP {
+            if !self.asks || refuse.len() == REFUSALS_A_STEP {
                 break;
             }
             let Ok(Reply { error: Some(error), trail, .. }) = self.interpreter.clone().apply(&operation) else {
@@ -491,25 +286,25 @@ impl<'a> Rendering<'a> {
 fn document(
     id: TraceId,
     title: String,
-    setting: &Setting,
+    (variant, mutant): (&str, Mutant),
     rests_on: Vec<String>,
     origin: Origin,
-    decisive: usize,
     behaviour: Behaved,
-) -> Result<Document, String> {
+) -> Document {
+    let decisive = behaviour.steps.len();
     let header = Header {
         id,
         title,
         protocol: ProtocolName::Fencing,
-        variant: variant_name(&setting.rules)?.to_owned(),
-        mutant: (setting.mutant != Mutant::None).then(|| setting.mutant.name().to_owned()),
+        variant: variant.to_owned(),
+        mutant: (mutant != Mutant::None).then(|| mutant.name().to_owned()),
         holds_for: Vec::new(),
         origin,
         twin: None,
         rests_on,
         decisive: Some(decisive),
     };
-    Ok(Document::Fencing(Trace { header, body: Body::Behaviour(behaviour) }))
+    Document::Fencing(Trace { header, body: Body::Behaviour(behaviour) })
 }
 
 /// An origin that the exporter replaces.
@@ -564,78 +359,42 @@ fn same_choice(one: &ActionOf<Fencing>, other: &ActionOf<Fencing>) -> bool {
     }
 }
 
+/// The path with what comes of it for ever, where the property is about that: a client that is not in the group asks
+/// once more to be.
+fn prolonged(goal: &Goal, world: &World<Fencing>, walk: &Walk<Fencing>) -> Path {
+    let mut path = walk.to_vec();
+    let last = walk.last().map(|(state, _)| state);
+    let outsider = last.filter(|_| matches!(goal.aim, Aim::Violation("L1" | "L5"))).and_then(properties::outsider);
+    let Some(consumer) = outsider else { return path };
+    let asks = Action::Timeout(consumer + 1, Timer::Heartbeat);
+    let delivered = |state: &WorldState<Fencing>| {
+        state.network.iter().find(|envelope| envelope.src == consumer + 1).map(|envelope| Action::Deliver(*envelope))
+    };
+    for next in [&|_: &WorldState<Fencing>| Some(asks), &delivered as &dyn Fn(&WorldState<Fencing>) -> _] {
+        let Some((state, None)) = path.pop() else { return walk.to_vec() };
+        let Some((action, after)) = next(&state).and_then(|action| Some((action, world.next_state(&state, action)?)))
+        else {
+            return walk.to_vec();
+        };
+        path.extend([(state, Some(action)), (after, None)]);
+    }
+    path
+}
+
+/// What a trace ends with that is no step of the model: a timer that should have been there runs out (L6).
+fn closing(goal: &Goal, naming: &Naming<'_>, walk: &Walk<Fencing>) -> Result<Option<Operation>, String> {
+    let last = walk.last().filter(|_| goal.aim == Aim::Violation("L6"));
+    let Some(slot) = last.and_then(|(state, _)| properties::departed(state)) else { return Ok(None) };
+    let member = Some(naming.member(slot)?);
+    Ok(Some(Operation::Expire(Expire { timer: TimerName::Session, member })))
+}
+
 /// The delivery that does the harm, where the property is about what could be delivered now.
 fn harm(goal: &Goal, world: &World<Fencing>, walk: &Walk<Fencing>) -> Option<Msg> {
     let Aim::Violation(property) = goal.aim else { return None };
     let (state, _) = walk.last()?;
     let (commit, transactional) = properties::culprit(world, state, property)?;
     Some(if transactional { Msg::TxnCommit(commit) } else { Msg::Commit(commit) })
-}
-
-/// What a step asks and what comes of it, without the refusals that are asked beside it.
-fn outcome(step: &Step<Vocabulary>) -> (&Operation, &Option<Answer>, &Option<KafkaError>, &Option<State>) {
-    (&step.operation, &step.answer, &step.error, &step.state)
-}
-
-/// Whether a rule set meets every expectation of a behaviour.
-pub fn meets(behaviour: &Behaved, rules: FencingRules, mutant: Mutant) -> Result<bool, String> {
-    let over = |operation: &Operation| matches!(operation, Operation::FailOver(FailOver { variant: Some(_) }));
-    let mixed = behaviour.steps.iter().any(|step| over(&step.operation));
-    let mut interpreter = Interpreter::new(&behaviour.configure, rules, mutant, mixed)?;
-    for operation in &behaviour.setup {
-        if interpreter.apply(operation)?.error.is_some() {
-            return Ok(false);
-        }
-    }
-    if !shows(&interpreter, &behaviour.start) {
-        return Ok(false);
-    }
-    for step in &behaviour.steps {
-        let quiet = matches!(
-            step.operation,
-            Operation::Target(_) | Operation::Expire(_) | Operation::Replicate(_) | Operation::FailOver(_)
-        );
-        let Reply { answer, error, completes, .. } = interpreter.apply(&step.operation)?;
-        let answer = if quiet { None } else { answer };
-        if answer != step.answer || error != step.error || completes != step.completes {
-            return Ok(false);
-        }
-        if step.state.as_ref().is_some_and(|expected| !shows(&interpreter, expected)) {
-            return Ok(false);
-        }
-        for refusal in &step.refuse {
-            if interpreter.clone().apply(&refusal.operation)?.error != Some(refusal.error) {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
-}
-
-/// Whether what can be observed is what is expected: partial by entity, complete within one. Of a broker that keeps no
-/// assignment epochs only the partitions are compared.
-fn shows(interpreter: &Interpreter, expected: &State) -> bool {
-    let seen = interpreter.observe();
-    let epochs = interpreter.shows_assignment_epochs();
-    let alike = |one: &MemberState, other: &MemberState| {
-        one.epoch == other.epoch
-            && one.state == other.state
-            && if epochs {
-                one.assigned == other.assigned && one.pending_revocation == other.pending_revocation
-            } else {
-                one.assigned.keys().eq(other.assigned.keys())
-                    && one.pending_revocation.keys().eq(other.pending_revocation.keys())
-            }
-    };
-    (expected.group.is_none() || expected.group == seen.group)
-        && (expected.offsets.is_none() || expected.offsets == seen.offsets)
-        && (expected.staged.is_none() || expected.staged == seen.staged)
-        && expected.members.iter().all(|(member, state)| {
-            match (seen.members.get(member).and_then(Option::as_ref), state) {
-                (Some(found), Some(state)) => alike(found, state),
-                (found, state) => found.is_none() && state.is_none(),
-            }
-        })
 }
 
 impl Exported for Fencing {
@@ -665,37 +424,59 @@ impl Exported for Fencing {
 
     fn trace(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
         let setting = &world.protocol.setting;
-        let both = !matches!(goal.aim, Aim::Violation(_)) && variant_name(&setting.rules)? == ORACLE;
+        let variant = variant_name(&setting.rules)?;
+        let both = !matches!(goal.aim, Aim::Violation(_)) && variant == ORACLE;
         let mut rendering = Rendering::new(setting, both)?;
-        rendering.follow(walk)?;
+        // A coordinator that changes something when it refuses must not be asked for refusals beside the steps.
+        rendering.asks = goal.aim != Aim::Violation("S8");
+        rendering.follow(&prolonged(goal, world, walk))?;
         if let Some(msg) = harm(goal, world, walk)
             && let Some(operation) = rendering.naming.message(&msg)?
         {
             rendering.step(operation)?;
         }
-        let behaviour = rendering.behaviour;
-        let decisive = behaviour.steps.len();
+        if let Some(operation) = closing(goal, &rendering.naming, walk)? {
+            rendering.step(operation)?;
+        }
+        if setting.mutant != Mutant::None {
+            // What a slip leaves undone is no change, and shows in the whole alone.
+            let whole = rendering.seen();
+            if let Some(last) = rendering.behaviour.steps.last_mut() {
+                last.state = Some(whole);
+            }
+        }
         let origin = to_be_set(&goal.configuration);
-        document(goal.id.clone(), goal.title.clone(), setting, goal.rests_on.clone(), origin, decisive, behaviour)
+        let (title, rests_on) = (goal.title.clone(), goal.rests_on.clone());
+        Ok(document(goal.id.clone(), title, (variant, setting.mutant), rests_on, origin, rendering.behaviour))
     }
 
     fn twin(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
         let id = goal.twin.clone().ok_or("the goal has no twin")?;
         let rules = super::catalogue::rules(ORACLE).ok_or("there is no oracle")?;
-        let setting = Setting { rules, mutant: Mutant::None, ..world.protocol.setting };
+        let broken = world.protocol.setting;
+        // The right rules are the coordinator's: a client's slip is one under them too.
+        let setting = if broken.mutant.is_clients() {
+            Setting { rules: FencingRules { client: broken.rules.client, ..rules }, ..broken }
+        } else {
+            Setting { rules, mutant: Mutant::None, ..broken }
+        };
         let right = World::new(Fencing::new(setting));
         let msg = harm(goal, world, walk);
-        let (repeated, reached) = repeat(&right, walk, msg.as_ref());
+        let (repeated, reached) = repeat(&right, &prolonged(goal, world, walk), msg.as_ref());
         let mut rendering = Rendering::new(&right.protocol.setting, false)?;
         rendering.follow(&repeated)?;
-        let behaviour = rendering.behaviour;
-        // A twin that does the same would claim a repair that is none.
-        if let Document::Fencing(Trace { body: Body::Behaviour(broken), .. }) = Self::trace(goal, world, walk)?
-            && broken.steps.iter().map(outcome).eq(behaviour.steps.iter().map(outcome))
+        if let Some(operation) = closing(goal, &rendering.naming, walk)? {
+            rendering.step(operation)?;
+        }
+        if rendering.behaviour.steps.is_empty() {
+            return Err("nothing reaches the coordinator, so that there is nothing to replay".to_owned());
+        }
+        // A twin of what the oracle does as well would claim a repair that is none.
+        if let Document::Fencing(Trace { body: Body::Behaviour(shown), .. }) = Self::trace(goal, world, walk)?
+            && meets(&shown, rules, Mutant::None)?
         {
             return Err("the oracle does the same, so that there is nothing for a twin to show".to_owned());
         }
-        let decisive = behaviour.steps.len();
         let configuration = format!("fencing/{ORACLE}/{}", bounds_name(&goal.configuration));
         let title = if reached {
             format!("{}: the same choices under the right rules", goal.title)
@@ -703,7 +484,7 @@ impl Exported for Fencing {
             format!("{}: under the right rules it does not come to that", goal.title)
         };
         let origin = Origin::Twin { of: goal.id.clone(), configuration };
-        document(id, title, &setting, goal.rests_on.clone(), origin, decisive, behaviour)
+        Ok(document(id, title, (ORACLE, Mutant::None), goal.rests_on.clone(), origin, rendering.behaviour))
     }
 
     fn holds_for(document: &Document) -> Vec<String> {
@@ -730,9 +511,9 @@ impl Exported for Fencing {
         let setting = &world.protocol.setting;
         let mut rendering = Rendering::new(setting, false)?;
         rendering.follow(walk)?;
-        let behaviour = rendering.behaviour;
-        let decisive = behaviour.steps.len();
         let title = format!("Behaviour {number} of seed {seed}");
-        document(id, title, setting, vec!["KIP-848".to_owned()], to_be_set(configuration), decisive, behaviour)
+        let made_with = (variant_name(&setting.rules)?, setting.mutant);
+        let rests_on = vec!["KIP-848".to_owned()];
+        Ok(document(id, title, made_with, rests_on, to_be_set(configuration), rendering.behaviour))
     }
 }

@@ -9,7 +9,7 @@ use super::consumer::{Consumer, Life};
 use super::coordinator::{AWAY, Coordinator, Member, Phase};
 use super::fail_over::MISSING;
 use super::message::{Commit, Fetch, Heartbeat, Msg, Timer};
-use super::partitions::Partitions;
+use super::partitions::{Partitions, Topics};
 use super::properties::clients;
 use crate::world::{Action, ActionOf, WorldState};
 
@@ -31,55 +31,59 @@ fn phase(phase: Phase) -> &'static str {
     }
 }
 
-/// A state does not know the configuration, so partitions are numbered through: `p0@2`.
-fn since(partitions: Partitions, member: &Member) -> String {
+/// Partitions with their assignment epochs: `t-0@2`.
+fn since(topics: Topics, partitions: Partitions, member: &Member) -> String {
     if partitions.is_empty() {
         return "nothing".to_owned();
     }
     let words: Vec<_> = partitions
         .iter()
         .map(|partition| match member.since[usize::from(partition)] {
-            MISSING => format!("p{partition}"),
-            since => format!("p{partition}@{since}"),
+            MISSING => topics.name(partition).to_string(),
+            since => format!("{}@{since}", topics.name(partition)),
         })
         .collect();
     words.join(", ")
 }
 
-fn plain(partitions: Partitions) -> String {
+fn plain(topics: Topics, partitions: Partitions) -> String {
     if partitions.is_empty() {
         return "nothing".to_owned();
     }
-    partitions.iter().map(|partition| format!("p{partition}")).collect::<Vec<_>>().join(", ")
+    partitions.iter().map(|partition| topics.name(partition).to_string()).collect::<Vec<_>>().join(", ")
 }
 
-fn coordinator_words(coordinator: &Coordinator, members: u8, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn coordinator_words(
+    coordinator: &Coordinator,
+    (members, topics): (u8, Topics),
+    formatter: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     let Coordinator { group_epoch, assignment_epoch, .. } = coordinator;
     writeln!(formatter, "group epoch {group_epoch}, target epoch {assignment_epoch}")?;
     for slot in coordinator.slots() {
         let one = coordinator.member(slot);
         let name = member(members, slot);
         if one.epoch == AWAY {
-            write!(formatter, "member {name}: away, keeps {}", since(one.assigned, one))?;
+            write!(formatter, "member {name}: away, keeps {}", since(topics, one.assigned, one))?;
         } else {
             write!(
                 formatter,
                 "member {name}: epoch {}, {}, owns {}",
                 one.epoch,
                 phase(one.phase),
-                since(one.assigned, one)
+                since(topics, one.assigned, one)
             )?;
         }
         if !one.pending.is_empty() {
-            write!(formatter, ", is to give up {}", since(one.pending, one))?;
+            write!(formatter, ", is to give up {}", since(topics, one.pending, one))?;
         }
-        writeln!(formatter, " (target {})", plain(coordinator.target[usize::from(slot)]))?;
+        writeln!(formatter, " (target {})", plain(topics, coordinator.target[usize::from(slot)]))?;
     }
     let offsets = |ids: &[u8]| {
         (0..)
             .zip(ids)
             .filter(|(_, id)| **id != 0)
-            .map(|(partition, id): (u8, _)| format!("p{partition} = #{id}"))
+            .map(|(partition, id)| format!("{} = #{id}", topics.name(partition)))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -95,7 +99,7 @@ fn coordinator_words(coordinator: &Coordinator, members: u8, formatter: &mut fmt
     Ok(())
 }
 
-fn client(consumer: &Consumer) -> String {
+fn client(topics: Topics, consumer: &Consumer) -> String {
     let life = match consumer.life {
         Life::Unused => return "unused".to_owned(),
         Life::Outside => return "has not joined yet".to_owned(),
@@ -103,11 +107,11 @@ fn client(consumer: &Consumer) -> String {
         Life::Crashed => return "has crashed".to_owned(),
         Life::Failed => return "has failed".to_owned(),
         Life::Active if consumer.epoch == 0 => "joins".to_owned(),
-        Life::Active => format!("knows epoch {}, holds {}", consumer.epoch, plain(consumer.owned)),
+        Life::Active => format!("knows epoch {}, holds {}", consumer.epoch, plain(topics, consumer.owned)),
     };
     let mut words = life;
     if consumer.owned != consumer.wanted {
-        let _ = write!(words, ", is told to hold {}", plain(consumer.wanted));
+        let _ = write!(words, ", is told to hold {}", plain(topics, consumer.wanted));
     }
     if consumer.waiting {
         words += ", waits for an answer";
@@ -121,15 +125,16 @@ fn client(consumer: &Consumer) -> String {
 /// A whole state.
 pub fn state(state: &WorldState<Fencing>, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let members = u8::try_from(clients(state).count()).unwrap_or(1).max(1);
-    coordinator_words(&state.actors.broker.now, members, formatter)?;
+    let topics = state.actors.topics;
+    coordinator_words(&state.actors.broker.now, (members, topics), formatter)?;
     if let Some(held) = &state.actors.broker.held
         && state.actors.broker.now.persisted() != held.replicated
     {
         writeln!(formatter, "at the high watermark:")?;
-        coordinator_words(&held.replicated, members, formatter)?;
+        coordinator_words(&held.replicated, (members, topics), formatter)?;
     }
     for (index, consumer) in clients(state) {
-        writeln!(formatter, "client {}: {}", member(members, index), client(consumer))?;
+        writeln!(formatter, "client {}: {}", member(members, index), client(topics, consumer))?;
     }
     for envelope in &state.network {
         let name = |id: u8| match id {
@@ -138,7 +143,7 @@ pub fn state(state: &WorldState<Fencing>, formatter: &mut fmt::Formatter<'_>) ->
             id if id == members + 1 => "assignor".to_owned(),
             _ => "producer".to_owned(),
         };
-        let words = message_words(members, &envelope.msg, plain);
+        let words = message_words(members, &envelope.msg, |partitions| plain(topics, partitions));
         writeln!(formatter, "on its way from {} to {}: {words}", name(envelope.src), name(envelope.dst))?;
     }
     if state.violated != 0 {

@@ -321,7 +321,6 @@ impl<const DEAD: bool> Catalogue for AnyToy<DEAD> {
             goal("fencing/toy/granted", "toy/polite/one-ask", Aim::Label(vec!["ask granted"]), None),
             goal("fencing/toy/given-back", "toy/polite/one-ask", Aim::Label(vec!["given back"]), None),
             goal("fencing/toy/refused", "toy/polite/one-ask", Aim::Label(vec!["ask refused"]), None),
-            goal("fencing/toy/out", "toy/polite/one-ask", Aim::Refusal("while it is out"), None),
         ]
     }
 }
@@ -377,9 +376,6 @@ fn unset() -> Origin {
 }
 
 impl<const DEAD: bool> Exported for AnyToy<DEAD> {
-    fn refusals(_: &World<Self>, state: &WorldState<Self>) -> Vec<&'static str> {
-        if state.actors[0] == State::Desk(0) { vec![] } else { vec!["while it is out"] }
-    }
     fn unreached(label: &str) -> Option<&'static str> {
         (label == "message lost").then_some("nobody looks for it")
     }

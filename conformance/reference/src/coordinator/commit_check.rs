@@ -77,14 +77,21 @@ impl CommitValidator<'_> {
             Self::AcceptAll => Ok(()),
             Self::AssignmentEpoch { member, epoch, stale, mutation } => {
                 let pending = match mutation {
-                    Some(Mutation::CommitForgetsPending) => None,
+                    Some(Mutation::PendingRefused) => None,
                     _ => member.pending_revocation.get(&partition),
                 };
                 match member.assigned.get(&partition).or(pending) {
-                    None if mutation == Some(Mutation::CommitAcceptsUnassigned) => Ok(()),
+                    None if mutation == Some(Mutation::OwnershipIgnored) => Ok(()),
                     None => Err(stale),
+                    Some(&assigned_at) if epoch == assigned_at && mutation == Some(Mutation::FirstEpochRefused) => {
+                        Err(stale)
+                    }
                     Some(&assigned_at) if epoch < assigned_at => {
-                        if mutation == Some(Mutation::CommitIgnoresAssignmentEpoch) { Ok(()) } else { Err(stale) }
+                        if mutation == Some(Mutation::AssignmentEpochIgnored) {
+                            Ok(())
+                        } else {
+                            Err(stale)
+                        }
                     }
                     Some(_) => Ok(()),
                 }
@@ -114,13 +121,13 @@ pub fn commit_check<'a>(
     if call.transactional
         && call.epoch == Epoch::LEAVE
         && without_identity
-        && !rules.slips(Mutation::TxnCommitWithoutMemberRefused)
+        && !rules.slips(Mutation::TransactionNeedsMember)
     {
         return accept_all;
     }
     // Row 3.
     let Some(member) = member else {
-        if rules.slips(Mutation::CommitAcceptsUnknownMember) {
+        if rules.slips(Mutation::UnknownMemberAccepted) {
             return accept_all;
         }
         return Err(ErrorCode::UnknownMemberId);
@@ -150,7 +157,7 @@ pub fn commit_check<'a>(
         (_, std::cmp::Ordering::Equal) | (CommitCheck::None, _) => accept_all,
         // Row 6.
         (_, std::cmp::Ordering::Greater) => {
-            if rules.slips(Mutation::CommitAcceptsNewerEpoch) {
+            if rules.slips(Mutation::NewerEpochAccepted) {
                 accept_all
             } else {
                 Err(stale)

@@ -55,6 +55,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) timers: Vec<TimerAction>,
     /// Members whose revocation epoch became known, with it (rejected alternative 3).
     pub(crate) revocation_epochs: Vec<(MemberId, Epoch)>,
+    /// The slip of 2.7: members that were replaced and commit all the same.
+    pub(crate) replaced: Vec<MemberId>,
 }
 
 /// What is left of a draft that was accepted.
@@ -64,6 +66,7 @@ pub(crate) struct Accepted {
     pub(crate) records: Vec<Record>,
     pub(crate) timers: Vec<TimerAction>,
     pub(crate) revocation_epochs: Vec<(MemberId, Epoch)>,
+    pub(crate) replaced: Vec<MemberId>,
 }
 
 impl<'a> Draft<'a> {
@@ -78,7 +81,8 @@ impl<'a> Draft<'a> {
     }
 
     fn over(rules: &'a Rules, group: Cow<'a, ConsumerGroup>) -> Self {
-        Self { rules, group, records: Vec::new(), timers: Vec::new(), revocation_epochs: Vec::new() }
+        let (records, timers, revocation_epochs, replaced) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { rules, group, records, timers, revocation_epochs, replaced }
     }
 
     /// The group as the records so far leave it.
@@ -93,8 +97,9 @@ impl<'a> Draft<'a> {
 
     /// Ends the work.
     pub(crate) fn accept(self) -> Accepted {
-        let group = (!self.records.is_empty()).then(|| self.group.into_owned());
-        Accepted { group, records: self.records, timers: self.timers, revocation_epochs: self.revocation_epochs }
+        let group = (!self.records.is_empty()).then_some(self.group).map(Cow::into_owned);
+        let Self { records, timers, revocation_epochs, replaced, .. } = self;
+        Accepted { group, records, timers, revocation_epochs, replaced }
     }
 
     /// Adds a record as this version writes it. One that does not fit is the coordinator's own fault.

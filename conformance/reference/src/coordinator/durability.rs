@@ -56,7 +56,7 @@ impl Coordinator {
     pub(crate) fn write(&mut self, entries: Vec<Entry>, group: Option<ConsumerGroup>, response: Response) -> Output {
         let appended = self.append(entries, group);
         let waits = self.log.high_watermark() < self.log.end_offset();
-        let reply = if waits && !self.rules.slips(Mutation::AnswersBeforeReplication) {
+        let reply = if waits && !self.rules.slips(Mutation::AnsweredAboveTheHighWatermark) {
             let ticket = Ticket(self.next_ticket);
             self.next_ticket += 1;
             self.waiting.push_back(Waiting { ticket, position: self.log.end_offset(), response });
@@ -83,8 +83,7 @@ impl Coordinator {
             self.state.install(group);
         }
         if self.config.replication == Replication::Immediate {
-            self.log.advance_high_watermark(self.log.end_offset());
-            self.replicated = None;
+            self.raise_high_watermark(self.log.end_offset());
         }
         start..self.log.end_offset()
     }
@@ -125,6 +124,9 @@ impl Coordinator {
     fn raise_high_watermark(&mut self, to: u64) {
         let from = self.log.high_watermark();
         self.log.advance_high_watermark(to);
+        if self.log.high_watermark() > from {
+            self.earlier_high_watermark = from;
+        }
         if self.log.high_watermark() == self.log.end_offset() {
             self.replicated = None;
         } else if let Some(replicated) = &mut self.replicated {
@@ -168,7 +170,11 @@ impl Coordinator {
     pub fn fail_over(&mut self, rules: Rules, survives: Survives) -> Result<Vec<(Ticket, Answer)>, LoadError> {
         let mut log = self.log.clone();
         if survives == Survives::HighWatermark {
-            log.truncate_to_high_watermark();
+            log.truncate_to(if self.rules.slips(Mutation::HighWatermarkIgnored) {
+                self.earlier_high_watermark
+            } else {
+                log.high_watermark()
+            });
         }
         let mut next = Self { rules, ..Self::new(self.rules.clone(), self.config.clone()) };
         next.topics.clone_from(&self.topics);
@@ -198,7 +204,7 @@ impl Coordinator {
         self.state = state;
         self.log = log;
         self.replicated = None;
-        if !self.rules.slips(Mutation::TimersNotStartedAtLoad) {
+        if !self.rules.slips(Mutation::TimersNotArmed) {
             self.start_timers();
         }
         Ok(())

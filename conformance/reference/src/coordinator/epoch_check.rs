@@ -22,17 +22,17 @@ pub fn epoch_check(
     owned: Option<&BTreeSet<TopicPartition>>,
 ) -> Result<(), ErrorCode> {
     let fenced = Err(ErrorCode::FencedMemberEpoch);
-    let zero_rejoins = rules.epoch_zero == EpochZero::Rejoins && !rules.slips(Mutation::EpochZeroFenced);
+    let zero_rejoins = rules.epoch_zero == EpochZero::Rejoins && !rules.slips(Mutation::RejoinFenced);
     if received == Epoch::JOIN && zero_rejoins {
         // Row 1.
         Ok(())
     } else if received > member.member_epoch {
         // Row 2.
-        if rules.slips(Mutation::EpochCheckAcceptsNewer) { Ok(()) } else { fenced }
+        if rules.slips(Mutation::NewerHeartbeatAccepted) { Ok(()) } else { fenced }
     } else if received == member.member_epoch {
         // Row 3.
         Ok(())
-    } else if received != member.previous_member_epoch && !rules.slips(Mutation::EpochCheckAcceptsAnyOlder) {
+    } else if received != member.previous_member_epoch && !rules.slips(Mutation::AnyOlderHeartbeat) {
         // Row 4: an epoch that is not the previous one.
         fenced
     } else {

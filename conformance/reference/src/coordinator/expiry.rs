@@ -67,6 +67,16 @@ impl Coordinator {
     ///
     /// An offset on which a transaction is open stays, and so does its group (KAFKA-19163).
     pub fn expire_offsets(&mut self) -> Range<u64> {
+        self.expire_offsets_by(self.now_ms)
+    }
+
+    /// Lets the retention of offsets pass for all of them, and nothing else: members' timers stand still. Then as
+    /// [`Coordinator::expire_offsets`].
+    pub fn offsets_retention_elapsed(&mut self) -> Range<u64> {
+        self.expire_offsets_by(self.now_ms.saturating_add(self.config.offsets_retention_ms.max(0)))
+    }
+
+    fn expire_offsets_by(&mut self, now_ms: i64) -> Range<u64> {
         let start = self.log.end_offset();
         let mut entries = Vec::new();
         for group_id in self.state.offsets.groups() {
@@ -82,7 +92,7 @@ impl Coordinator {
                 };
                 let is_needed =
                     subscribed.contains(partition.topic.as_str()) || self.state.offsets.is_pending(group_id, partition);
-                if due_ms <= self.now_ms && !is_needed {
+                if due_ms <= now_ms && !is_needed {
                     entries.push(offset_tombstone(group_id, partition));
                 }
             }

@@ -199,11 +199,20 @@ fn reconciled(
         target_epoch,
         target: group.target.get(member_id).unwrap_or(&empty),
         owned,
-        is_free: &|partition| group.partition_epochs.is_free(partition),
+        is_free: &|partition| {
+            group.partition_epochs.is_free(partition)
+                || (context.rules.slips(Mutation::PendingIsFree) && is_pending(group, partition))
+        },
         is_subscribed: &|topic_id| subscribed.contains(&topic_id),
         subscription,
     };
     reconcile(context.rules, before, &inputs)
+}
+
+/// Whether a member was asked to give a partition up.
+fn is_pending(group: &ConsumerGroup, partition: TopicPartition) -> bool {
+    let mut assignments = group.members.values().filter_map(|member| member.current.as_ref());
+    assignments.any(|current| current.pending_revocation.contains_key(&partition))
 }
 
 /// Rejected alternative 3: whoever leaves UNREVOKED for a new epoch revoked something at the old one; whoever joins never had

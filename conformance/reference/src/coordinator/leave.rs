@@ -57,7 +57,7 @@ fn leave_for_a_while(context: &Context<'_>, draft: &mut Draft<'_>, member_id: &M
     let current = member.current_or_joining();
     let keeps_epochs = context.rules.slips(Mutation::StaticLeaveKeepsAssignmentEpochs);
     let assigned = current.assigned.iter().map(|(&p, &a)| (p, if keeps_epochs { a } else { Epoch(0) })).collect();
-    let keeps_pending = context.rules.slips(Mutation::StaticLeaveKeepsPending);
+    let keeps_pending = context.rules.slips(Mutation::LeaveKeepsPending);
     let pending_revocation = if keeps_pending { current.pending_revocation } else { BTreeMap::new() };
     let left = CurrentAssignment { member_epoch: Epoch::LEAVE_TEMPORARILY, assigned, pending_revocation, ..current };
     draft.current_assignment(member_id, &left)
@@ -78,11 +78,11 @@ pub(crate) fn remove(context: &Context<'_>, draft: &mut Draft<'_>, member_ids: &
         draft.timers.push(TimerAction::CancelAll { member_id: member_id.clone() });
     }
     let (epoch, hash) = (draft.group().group_epoch().next(), draft.group().metadata_hash());
-    if !context.rules.slips(Mutation::RemovalKeepsGroupEpoch) {
+    if !context.rules.slips(Mutation::RemovalWithoutBump) {
         draft.group_metadata(epoch, hash)?;
     }
     let catches_up =
-        context.rules.empty_group == EmptyGroup::CatchesUp && !context.rules.slips(Mutation::EmptyGroupLagsBehind);
+        context.rules.empty_group == EmptyGroup::CatchesUp && !context.rules.slips(Mutation::EmptyGroupLags);
     if draft.group().members.is_empty() && catches_up {
         draft.target_metadata(draft.group().group_epoch(), 0)?;
     }

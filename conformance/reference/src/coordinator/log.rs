@@ -131,13 +131,12 @@ impl Log {
         self.high_watermark = self.high_watermark.max(to.min(self.end_offset));
     }
 
-    /// Drops what is above the high watermark.
-    pub(crate) fn truncate_to_high_watermark(&mut self) {
-        let high_watermark = self.high_watermark;
+    /// Drops what is at this offset and above; all that is left is replicated.
+    pub(crate) fn truncate_to(&mut self, end_offset: u64) {
         *self = Self::from_entries(
-            std::mem::take(&mut self.entries).into_iter().filter(|(offset, _)| *offset < high_watermark),
+            std::mem::take(&mut self.entries).into_iter().filter(|(offset, _)| *offset < end_offset),
         );
-        self.end_offset = high_watermark;
-        self.high_watermark = high_watermark;
+        self.end_offset = end_offset;
+        self.high_watermark = end_offset;
     }
 }

@@ -1,7 +1,7 @@
 //! The shell: requests in, answers and records out. Decisions are elsewhere; here they meet the log, the timers and the
 //! answers that wait for replication.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 use crate::coordinator::classic;
@@ -165,6 +165,10 @@ pub struct Coordinator {
     pub(crate) refreshed: BTreeMap<GroupId, u64>,
     /// The slip of KAFKA-17507: markers that are answered and not applied.
     pub(crate) late_markers: Vec<Entry>,
+    /// The slip of 2.7: members that were replaced and commit all the same.
+    pub(crate) replaced: BTreeSet<(GroupId, MemberId)>,
+    /// The slip of 4.3: the high watermark before it rose last.
+    pub(crate) earlier_high_watermark: u64,
 
     // The world around it.
     pub(crate) topics: Topics,
@@ -200,6 +204,8 @@ impl Coordinator {
             revocation_epochs: BTreeMap::new(),
             refreshed: BTreeMap::new(),
             late_markers: Vec::new(),
+            replaced: BTreeSet::new(),
+            earlier_high_watermark: 0,
             topics: Topics::default(),
             scripts: BTreeMap::new(),
             world_version: 0,
@@ -276,10 +282,26 @@ impl Coordinator {
         } else {
             &request.member_id
         };
-        let response = heartbeat::heartbeat(&context, &mut draft, request, member_id)?;
+        let response = match heartbeat::heartbeat(&context, &mut draft, request, member_id) {
+            Err(error) if self.rules.slips(Mutation::RefusalBumps) => {
+                self.bump(group_id)?;
+                return Err(error);
+            }
+            response => response?,
+        };
         let accepted = draft.accept();
         self.refreshed.insert(group_id.clone(), self.world_version);
         Ok(self.write_draft(group_id, accepted, Response::Heartbeat(response)))
+    }
+
+    /// The slip of a refusal that changes something.
+    fn bump(&mut self, group_id: &GroupId) -> Result<(), ErrorCode> {
+        let Some(group) = self.state.groups.get(group_id) else { return Ok(()) };
+        let mut draft = Draft::of(&self.rules, group);
+        draft.group_metadata(group.group_epoch().next(), group.metadata_hash())?;
+        let accepted = draft.accept();
+        self.write_unasked(group_id, accepted);
+        Ok(())
     }
 
     /// A request of a classic member; `missing` is what it gets if there is no CONSUMER group.
@@ -318,8 +340,8 @@ impl Coordinator {
         for phantom in decision.phantoms {
             self.state.offsets.leave_phantom(&group_id, phantom);
         }
-        let entries = decision.records.into_iter().map(|record| Entry::Record { record, producer: None });
-        Ok(self.write(entries.collect(), None, response))
+        let entries = decision.records.into_iter().map(|record| Entry::Record { record, producer: None }).collect();
+        self.write_commit(entries, decision.refused, response)
     }
 
     fn txn_offset_commit(&mut self, request: &TxnOffsetCommitRequest) -> Result<Output, ErrorCode> {
@@ -330,11 +352,27 @@ impl Coordinator {
         let response = Response::Commit(decision.response());
         let entries =
             decision.records.into_iter().map(|record| Entry::Record { record, producer: Some(producer) }).collect();
-        let output = self.write(entries, None, response);
+        let output = self.write_commit(entries, decision.refused, response)?;
         for marker in std::mem::take(&mut self.late_markers) {
             self.replay(self.log.end_offset(), &marker);
         }
         Ok(output)
+    }
+
+    /// Writes a commit that was accepted, or, with the slip of 3.2 row 6, what comes before the partition that failed.
+    fn write_commit(
+        &mut self,
+        entries: Vec<Entry>,
+        refused: Option<ErrorCode>,
+        response: Response,
+    ) -> Result<Output, ErrorCode> {
+        match refused {
+            None => Ok(self.write(entries, None, response)),
+            Some(error) => {
+                self.append(entries, None);
+                Err(error)
+            }
+        }
     }
 
     fn decide_commit(
@@ -350,6 +388,7 @@ impl Coordinator {
             state: &self.state,
             now_ms: self.now_ms,
             revocation_epoch: self.revocation_epochs.get(&(group_id.clone(), member_id.clone())).copied(),
+            replaced: self.replaced.contains(&(group_id.clone(), member_id.clone())),
         };
         offset_commit::commit(&context, commit)
     }
@@ -403,6 +442,9 @@ impl Coordinator {
     pub(crate) fn write_draft(&mut self, group_id: &GroupId, accepted: Accepted, response: Response) -> Output {
         for (member_id, epoch) in accepted.revocation_epochs {
             self.revocation_epochs.insert((group_id.clone(), member_id), epoch);
+        }
+        for member_id in accepted.replaced {
+            self.replaced.insert((group_id.clone(), member_id));
         }
         self.apply_timers(group_id, accepted.timers);
         let entries = accepted.records.into_iter().map(|record| Entry::Record { record, producer: None }).collect();

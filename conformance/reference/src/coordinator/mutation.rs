@@ -39,11 +39,11 @@ mutations! {
     InstanceIdNotFenced = "instance-id-not-fenced",
     // 2.3
     /// KAFKA-19233, 2.3 row 1: epoch 0 is an ordinary older epoch.
-    EpochZeroFenced = "epoch-zero-fenced",
+    RejoinFenced = "rejoin-fenced",
     /// 2.3 row 2: a heartbeat from the future passes.
-    EpochCheckAcceptsNewer = "epoch-check-accepts-newer",
+    NewerHeartbeatAccepted = "newer-heartbeat-accepted",
     /// 2.3 row 4: any older epoch passes, not the previous one alone.
-    EpochCheckAcceptsAnyOlder = "epoch-check-accepts-any-older",
+    AnyOlderHeartbeat = "any-older-heartbeat",
     /// 2.3 row 4: what the member owns is not compared with what it was assigned.
     EpochCheckIgnoresOwned = "epoch-check-ignores-owned",
     /// 2.3 row 4: an absent owned set passes.
@@ -63,42 +63,50 @@ mutations! {
     AssignmentNotSent = "assignment-not-sent",
     // 2.5
     /// KAFKA-16249: a newer target breaks into a revocation that was not acknowledged, and the owned set is not read.
-    NewTargetOverridesRevocation = "new-target-overrides-revocation",
+    AcknowledgementMissed = "acknowledgement-missed",
     /// KAFKA-19449: a member's own pending partition is not free for it.
-    OwnPendingNotFree = "own-pending-not-free",
+    OwnPendingTaken = "own-pending-taken",
     /// KAFKA-19431: partitions of topics that the member left stay with it.
-    UnsubscribedTopicsKept = "unsubscribed-topics-kept",
+    UnsubscribedKept = "unsubscribed-kept",
     /// KAFKA-19974: the exit from UNREVOKED bumps the epoch even if the member stays in it.
     UnrevokedExitBumpsEpoch = "unrevoked-exit-bumps-epoch",
     /// PR 21325: STRIP leaves the previous epoch behind.
     StripKeepsPreviousEpoch = "strip-keeps-previous-epoch",
     /// crabka #521: the target is handed out whether its partitions are free or not.
-    NothingHeldBack = "nothing-held-back",
+    GrantedAtOnce = "granted-at-once",
+    /// 2.5: what another member was asked to give up is free for the next.
+    PendingIsFree = "pending-is-free",
     /// S13: an absent owned set counts as "owns nothing".
-    AbsentOwnedReleases = "absent-owned-releases",
+    AbsentOwnedIsEmpty = "absent-owned-is-empty",
     /// 2.5: partitions are taken away without being asked back.
-    RevocationNotAwaited = "revocation-not-awaited",
+    RevokedAtOnce = "revoked-at-once",
     /// 2.5: kept partitions get a new assignment epoch with each member epoch.
-    KeptPartitionsRestamped = "kept-partitions-restamped",
+    KeptPartitionRenewed = "kept-partition-renewed",
+    /// 2.5: what is asked back gets the target's epoch as its assignment epoch.
+    PendingPartitionRenewed = "pending-partition-renewed",
+    /// 2.5: a member that is asked to give something up is at the target's epoch at once.
+    MemberEpochBeforeRevocation = "member-epoch-before-revocation",
     /// S7: a partition that comes back from pending revocation keeps its old assignment epoch.
-    RegrantKeepsOldEpoch = "regrant-keeps-old-epoch",
+    RegrantKeepsEpoch = "regrant-keeps-epoch",
     /// 2.5: a set epoch leaves the previous epoch as it was.
     PreviousEpochNotKept = "previous-epoch-not-kept",
     // 2.6 to 2.9
     /// 2.6: a static member that leaves for a while keeps its partitions pending revocation.
-    StaticLeaveKeepsPending = "static-leave-keeps-pending",
+    LeaveKeepsPending = "leave-keeps-pending",
     /// 2.6: a static member that leaves for a while keeps its assignment epochs.
     StaticLeaveKeepsAssignmentEpochs = "static-leave-keeps-assignment-epochs",
     /// 2.6: the instance id of a leave is not compared with the member id.
     LeaveIgnoresMemberId = "leave-ignores-member-id",
     /// 2.7: the member that was replaced stays.
     ReplacedMemberStays = "replaced-member-stays",
+    /// 2.7: the member that was replaced is gone, and its commits are accepted.
+    ReplacedMemberAccepted = "replaced-member-accepted",
     /// 2.7: the successor of a static member starts without its partitions.
     ReplacementForgetsAssignment = "replacement-forgets-assignment",
     /// 2.8: removal does not bump the group epoch.
-    RemovalKeepsGroupEpoch = "removal-keeps-group-epoch",
+    RemovalWithoutBump = "removal-without-bump",
     /// KAFKA-20442: an empty group stays with an assignment epoch behind its group epoch.
-    EmptyGroupLagsBehind = "empty-group-lags-behind",
+    EmptyGroupLags = "empty-group-lags",
     /// KAFKA-20747: the old mapping of a changed instance id stays.
     StaleInstanceMappingKept = "stale-instance-mapping-kept",
     /// 2.9: a heartbeat does not restart the session timer.
@@ -110,7 +118,7 @@ mutations! {
     /// 2.9: an acknowledged revocation does not stop the rebalance timer.
     RebalanceTimerNotCancelled = "rebalance-timer-not-cancelled",
     /// 2.9: no timers after a load.
-    TimersNotStartedAtLoad = "timers-not-started-at-load",
+    TimersNotArmed = "timers-not-armed",
     /// KAFKA-20431: what is pending revocation is not described.
     PendingNotDescribed = "pending-not-described",
     // 2.11
@@ -127,34 +135,38 @@ mutations! {
     OversizedMetadataLeavesPending = "oversized-metadata-leaves-pending",
     /// 3.2 row 6: fencing refuses the partition, not the request.
     CommitFencedByPartition = "commit-fenced-by-partition",
+    /// 3.2 row 6: the partitions before the one that fails are stored, though the request is refused.
+    PartialCommit = "partial-commit",
     /// The leader epoch of a commit is not stored (Redpanda #17260).
     LeaderEpochLost = "leader-epoch-lost",
     // 3.3
     /// 3.3 row 1: a commit without an identity is accepted though the group has members.
     AnonymousCommitAccepted = "anonymous-commit-accepted",
     /// KAFKA-18060, 3.3 row 2: a transactional commit without a member id is refused.
-    TxnCommitWithoutMemberRefused = "txn-commit-without-member-refused",
+    TransactionNeedsMember = "transaction-needs-member",
     /// 3.3 row 3: a commit of an unknown member is accepted.
-    CommitAcceptsUnknownMember = "commit-accepts-unknown-member",
+    UnknownMemberAccepted = "unknown-member-accepted",
     /// 3.3 row 4: the version of the request is not checked.
     CommitVersionNotChecked = "commit-version-not-checked",
     /// 3.3 row 5: an equal epoch need not own the partition: the oracle without its repair.
     CommitFastPath = "commit-fast-path",
     /// 3.3 row 6: an epoch from the future is accepted.
-    CommitAcceptsNewerEpoch = "commit-accepts-newer-epoch",
+    NewerEpochAccepted = "newer-epoch-accepted",
     /// KAFKA-20066, 3.3 row 7: any older epoch is refused.
     CommitRefusesOlderEpoch = "commit-refuses-older-epoch",
     /// 3.3 row 7: a partition that the member does not have is accepted.
-    CommitAcceptsUnassigned = "commit-accepts-unassigned",
+    OwnershipIgnored = "ownership-ignored",
     /// 3.3 row 7: the epoch is not compared with the assignment epoch.
-    CommitIgnoresAssignmentEpoch = "commit-ignores-assignment-epoch",
+    AssignmentEpochIgnored = "assignment-epoch-ignored",
+    /// 3.3 row 7: a commit from the assignment epoch itself is too old.
+    FirstEpochRefused = "first-epoch-refused",
     /// 3.3 row 7: partitions pending revocation count as given up.
-    CommitForgetsPending = "commit-forgets-pending",
+    PendingRefused = "pending-refused",
     /// PR 16145, 3.3: classic members get an error that they cannot read.
     ClassicCommitStale = "classic-commit-stale",
     // 3.4
     /// KAFKA-5247, KAFKA-14505: a marker overwrites a plain commit that is later in the log.
-    MarkerOverwritesNewer = "marker-overwrites-newer",
+    MarkerWins = "marker-wins",
     /// 3.4: an aborted transaction's offsets become the committed ones.
     AbortCommits = "abort-commits",
     /// 3.4: a transaction's offsets count as committed before its marker.
@@ -169,11 +181,11 @@ mutations! {
     /// 3.6: the member epoch of a fetch is not checked.
     FetchNotFenced = "fetch-not-fenced",
     /// 3.6: a fetch with an older epoch passes.
-    FetchAcceptsOlderEpoch = "fetch-accepts-older-epoch",
+    FetchUnchecked = "fetch-unchecked",
     /// 3.6: an unknown member may fetch.
     FetchAcceptsUnknownMember = "fetch-accepts-unknown-member",
     /// 3.6: a stable fetch does not see open transactions.
-    FetchIgnoresTransactions = "fetch-ignores-transactions",
+    UnstableOffsetAnswered = "unstable-offset-answered",
     /// 3.6: an ordinary fetch reads what is not replicated yet.
     FetchReadsUnreplicated = "fetch-reads-unreplicated",
     // 3.7, 3.8 and 4
@@ -182,7 +194,7 @@ mutations! {
     /// S10: assignment epochs are not loaded.
     LoadIgnoresAssignmentEpochs = "load-ignores-assignment-epochs",
     /// KAFKA-16147: partitions that move from pending to assigned of the same member are freed.
-    PendingRemovalFreesAssigned = "pending-removal-frees-assigned",
+    RegrantForgetsOwner = "regrant-forgets-owner",
     /// KAFKA-19862: replay refuses a partition that has a holder, and a release by one who does not hold it.
     ReplayRefusesTakeover = "replay-refuses-takeover",
     /// KAFKA-17306: replay refuses tombstones for what is not there.
@@ -190,7 +202,11 @@ mutations! {
     /// 4.2: the tombstone of an offset leaves the pending one.
     OffsetTombstoneKeepsPending = "offset-tombstone-keeps-pending",
     /// 4.3: a write is answered before it is replicated.
-    AnswersBeforeReplication = "answers-before-replication",
+    AnsweredAboveTheHighWatermark = "answered-above-the-high-watermark",
+    /// 4.3: the next leader has not all that is below the high watermark: the last rise of it is lost.
+    HighWatermarkIgnored = "high-watermark-ignored",
+    /// S8: a heartbeat that is refused bumps the group epoch.
+    RefusalBumps = "refusal-bumps",
     /// KAFKA-20634: a high watermark of the next leader's log confirms this one's writes.
     HighWatermarkAfterLeadership = "high-watermark-after-leadership",
 }

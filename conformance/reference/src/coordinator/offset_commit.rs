@@ -62,6 +62,8 @@ pub(crate) struct CommitContext<'a> {
     pub(crate) now_ms: i64,
     /// The revocation epoch of a member (rejected alternative 3).
     pub(crate) revocation_epoch: Option<Epoch>,
+    /// The slip of 2.7: whether the member was replaced and commits all the same.
+    pub(crate) replaced: bool,
 }
 
 /// An accepted commit.
@@ -72,6 +74,8 @@ pub(crate) struct CommitDecision {
     pub(crate) partitions: Vec<(TopicRef, i32, ErrorCode)>,
     /// The slip of KAFKA-16371: partitions that were refused and stay pending.
     pub(crate) phantoms: Vec<NamedPartition>,
+    /// The slip of row 6: the error of a request that is stored in part.
+    pub(crate) refused: Option<ErrorCode>,
 }
 
 impl CommitDecision {
@@ -100,7 +104,16 @@ pub(crate) fn commit(context: &CommitContext<'_>, commit: &Commit<'_>) -> Result
     for (request, resolved) in commit.partitions.iter().zip(resolved) {
         let error = match (resolved, &validator) {
             (Err(error), _) => error,
-            (Ok(resolved), Some(validator)) => one(context, &group_id, &resolved, *validator, commit, &mut decision)?,
+            (Ok(resolved), Some(validator)) => {
+                match one(context, &group_id, &resolved, *validator, commit, &mut decision) {
+                    Ok(error) => error,
+                    Err(error) if context.rules.slips(Mutation::PartialCommit) => {
+                        decision.refused = Some(error);
+                        return Ok(decision);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
             (Ok(_), None) => ErrorCode::UnknownServerError,
         };
         decision.partitions.push((request.topic.clone(), request.partition, error));
@@ -142,6 +155,9 @@ fn admit<'a>(context: &CommitContext<'a>, commit: &Commit<'_>) -> Result<CommitV
     };
     // Row 4.
     let member = group.members.get(commit.member_id);
+    if member.is_none() && context.replaced && commit.epoch >= Epoch::JOIN {
+        return Ok(CommitValidator::AcceptAll);
+    }
     let current = member.and_then(|member| member.current.as_ref());
     let member = member.map(|member| CommitMember {
         member_epoch: member.member_epoch(),

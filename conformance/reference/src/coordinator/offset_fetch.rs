@@ -36,7 +36,7 @@ fn check(rules: &Rules, group: &ConsumerGroup, request: &OffsetFetchRequest) -> 
         let passes = rules.slips(Mutation::FetchAcceptsUnknownMember);
         return if passes { Ok(()) } else { Err(ErrorCode::UnknownMemberId) };
     };
-    let older_passes = rules.slips(Mutation::FetchAcceptsOlderEpoch) && epoch < member.member_epoch();
+    let older_passes = rules.slips(Mutation::FetchUnchecked) && epoch < member.member_epoch();
     if epoch == member.member_epoch() || older_passes || rules.slips(Mutation::FetchNotFenced) {
         return Ok(());
     }
@@ -55,7 +55,7 @@ fn one(rules: &Rules, state: &State, request: &OffsetFetchRequest, partition: &N
         error: ErrorCode::None,
     };
     let unstable = request.require_stable && state.offsets.is_pending(&request.group_id, partition);
-    if unstable && !rules.slips(Mutation::FetchIgnoresTransactions) {
+    if unstable && !rules.slips(Mutation::UnstableOffsetAnswered) {
         return FetchedOffset { error: ErrorCode::UnstableOffsetCommit, ..none };
     }
     match state.offsets.committed_at(&request.group_id, partition) {

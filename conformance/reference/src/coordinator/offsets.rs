@@ -113,7 +113,7 @@ impl Offsets {
             let committed = self.committed.entry(group_id).or_default();
             for (partition, stored) in offsets {
                 let newer = committed.get(&partition).is_none_or(|there| there.log_offset < stored.log_offset);
-                if newer || rules.slips(Mutation::MarkerOverwritesNewer) {
+                if newer || rules.slips(Mutation::MarkerWins) {
                     committed.insert(partition, stored);
                 }
             }

@@ -47,7 +47,7 @@ impl PartitionEpochs {
                 self.add(rules, member_id, new.member_epoch, *partition)?;
             }
         }
-        if rules.slips(Mutation::PendingRemovalFreesAssigned) {
+        if rules.slips(Mutation::RegrantForgetsOwner) {
             let still_pending = |p: &TopicPartition| new.is_some_and(|new| new.pending_revocation.contains_key(p));
             for partition in old.iter().flat_map(|old| old.pending_revocation.keys()).filter(|p| !still_pending(p)) {
                 self.0.remove(partition);

@@ -123,7 +123,7 @@ impl Inputs<'_> {
     /// `reports(X)`: whether the member may still hold one of these. A report that is absent counts as "everything".
     fn reports(&self, rules: &Rules, partitions: &BTreeMap<TopicPartition, Epoch>) -> bool {
         match self.owned {
-            None => !rules.slips(Mutation::AbsentOwnedReleases),
+            None => !rules.slips(Mutation::AbsentOwnedIsEmpty),
             Some(owned) => partitions.keys().any(|p| owned.contains(p)),
         }
     }
@@ -135,7 +135,7 @@ impl Inputs<'_> {
 }
 
 fn keeps_unsubscribed(rules: &Rules) -> bool {
-    rules.unsubscribed_topics == UnsubscribedTopics::Kept || rules.slips(Mutation::UnsubscribedTopicsKept)
+    rules.unsubscribed_topics == UnsubscribedTopics::Kept || rules.slips(Mutation::UnsubscribedKept)
 }
 
 /// The table of docs/fencing.md 2.5: what the member has after this heartbeat, equal to `member` if nothing changes.
@@ -153,9 +153,9 @@ pub fn reconcile(
         (MemberState::Stable, Subscription::Unchanged) => member.clone(),
 
         (MemberState::Unrevoked, _)
-            if rules.slips(Mutation::NewTargetOverridesRevocation) && inputs.target_epoch > epoch.next() =>
+            if rules.slips(Mutation::AcknowledgementMissed) && inputs.target_epoch > epoch.next() =>
         {
-            start_over(member, inputs)
+            start_over(rules, member, inputs)
         }
         (MemberState::Unrevoked, subscription) if inputs.reports(rules, &member.pending_revocation) => {
             match subscription {
@@ -184,10 +184,16 @@ pub fn reconcile(
 /// What was pending before is released here, unless the target gives it back, at a new assignment epoch.
 #[must_use]
 pub fn next(rules: &Rules, member: &CurrentAssignment, e: Epoch, inputs: &Inputs<'_>) -> CurrentAssignment {
-    let (mut keep, revoke): (BTreeMap<_, _>, BTreeMap<_, _>) =
+    let (mut keep, mut revoke): (BTreeMap<_, _>, BTreeMap<_, _>) =
         member.assigned.iter().map(|(&p, &a)| (p, a)).partition(|(p, _)| inputs.wants(rules, p));
 
-    if !revoke.is_empty() && inputs.reports(rules, &revoke) && !rules.slips(Mutation::RevocationNotAwaited) {
+    if !revoke.is_empty() && inputs.reports(rules, &revoke) && !rules.slips(Mutation::RevokedAtOnce) {
+        if rules.slips(Mutation::PendingPartitionRenewed) {
+            for assigned_at in revoke.values_mut() {
+                *assigned_at = inputs.target_epoch;
+            }
+        }
+        let e = if rules.slips(Mutation::MemberEpochBeforeRevocation) { inputs.target_epoch } else { e };
         return CurrentAssignment {
             state: MemberState::Unrevoked,
             assigned: keep,
@@ -196,7 +202,7 @@ pub fn next(rules: &Rules, member: &CurrentAssignment, e: Epoch, inputs: &Inputs
         };
     }
 
-    if rules.slips(Mutation::KeptPartitionsRestamped) {
+    if rules.slips(Mutation::KeptPartitionRenewed) {
         for assigned_at in keep.values_mut() {
             *assigned_at = inputs.target_epoch;
         }
@@ -208,7 +214,7 @@ pub fn next(rules: &Rules, member: &CurrentAssignment, e: Epoch, inputs: &Inputs
         }
         if is_free(rules, member, partition, inputs) {
             let assigned_at = match member.pending_revocation.get(&partition) {
-                Some(&before) if rules.slips(Mutation::RegrantKeepsOldEpoch) => before,
+                Some(&before) if rules.slips(Mutation::RegrantKeepsEpoch) => before,
                 _ => inputs.target_epoch,
             };
             keep.insert(partition, assigned_at);
@@ -226,10 +232,10 @@ pub fn next(rules: &Rules, member: &CurrentAssignment, e: Epoch, inputs: &Inputs
 
 /// `free(p)`: nobody has it, or the member itself has it pending (KAFKA-19449).
 fn is_free(rules: &Rules, member: &CurrentAssignment, partition: TopicPartition, inputs: &Inputs<'_>) -> bool {
-    let own_pending = rules.own_pending == OwnPending::Free && !rules.slips(Mutation::OwnPendingNotFree);
+    let own_pending = rules.own_pending == OwnPending::Free && !rules.slips(Mutation::OwnPendingTaken);
     (inputs.is_free)(partition)
         || (own_pending && member.pending_revocation.contains_key(&partition))
-        || rules.slips(Mutation::NothingHeldBack)
+        || rules.slips(Mutation::GrantedAtOnce)
 }
 
 /// STRIP: asks back what the member does not subscribe to any more, without waiting for a target (since Kafka 4.2).
@@ -259,9 +265,10 @@ pub fn strip(rules: &Rules, member: &CurrentAssignment, inputs: &Inputs<'_>) -> 
     stepped
 }
 
-/// The slip of KAFKA-16249: a target that is newer than the revocation starts it over, whatever the member reports.
-fn start_over(member: &CurrentAssignment, inputs: &Inputs<'_>) -> CurrentAssignment {
-    let held = member.assigned.iter().chain(&member.pending_revocation).map(|(&p, &a)| (p, a));
-    let (assigned, pending_revocation) = held.partition(|(p, _)| inputs.target.contains(p));
-    CurrentAssignment { assigned, pending_revocation, ..member.clone() }
+/// The slip of KAFKA-16249: a target that is newer than the revocation has everything computed anew, from all that the member
+/// still has, whatever it reports.
+fn start_over(rules: &Rules, member: &CurrentAssignment, inputs: &Inputs<'_>) -> CurrentAssignment {
+    let mut whole = member.clone();
+    whole.assigned.append(&mut whole.pending_revocation);
+    next(rules, &whole, member.member_epoch, &Inputs { owned: None, ..*inputs })
 }

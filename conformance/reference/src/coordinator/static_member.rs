@@ -33,6 +33,9 @@ pub(crate) fn replace(
     if !rules.slips(Mutation::ReplacedMemberStays) {
         draft.remove_member(old_id)?;
     }
+    if rules.slips(Mutation::ReplacedMemberAccepted) {
+        draft.replaced.push(old_id.clone());
+    }
     draft.member_metadata(new_id, old.metadata_or_default())?;
     draft.target_member(new_id, &target)?;
     let current = if rules.slips(Mutation::ReplacementForgetsAssignment) {

@@ -174,9 +174,13 @@ const LIMIT: usize = i32::MAX as usize;
 /// Moves a batch so that its base has this offset: what a leader does with a batch that it takes. The checksum does not
 /// cover it.
 pub fn set_base_offset(batch: &mut [u8], base: Offset) -> Result<(), BatchError> {
-    RecordBatch::new(batch)?;
+    let delta = RecordBatch::new(batch)?.last_offset_delta();
+    let last = base.0.checked_add(i64::from(delta));
+    if base.0 < 0 || last.is_none_or(|last| last == i64::MAX) {
+        return Err(BatchError::new(0, Fault::OffsetRange { base: base.0, delta }));
+    }
     put(batch, 0, base.0.to_be_bytes());
-    RecordBatch::new(batch).map(drop)
+    Ok(())
 }
 
 /// Sets the leader's epoch. The checksum does not cover it.

@@ -11,6 +11,7 @@
 //! | an abort | the current group's `.cleaned` are removed; earlier groups stay swapped | F as it was |
 //! | another error | the current group's `.cleaned` stay, as after a crash; the next round or start removes them | F as it was; the partition is uncleanable |
 
+use super::clean_times::CleanTimes;
 use super::cleaner_manager::{CleanerManager, LogToClean};
 use super::fs;
 use super::grouping::GroupLimits;
@@ -24,6 +25,7 @@ use super::round::{
     self, FinishedGroup, MappedRound, Progress, Recopied, RoundError, RoundInput, RoundOutcome, RoundStorage,
     SourceSegment,
 };
+use super::rules::Removal;
 use super::segment::Segment;
 use super::segment_files::{FileKind, FileStage};
 use super::transaction_tracker::AbortedTxn;
@@ -119,12 +121,13 @@ fn on_files<T>(
     outcome
 }
 
-/// Ends a round: F moves to E after a whole one, and stays after any other, which makes the partition uncleanable unless
+/// Ends a round that began at `now`: F moves to E after a whole one, and stays after any other, which makes the partition uncleanable unless
 /// it was an abort. An error of the file system is for the caller: the directory is offline.
 pub fn done(
     manager: &mut CleanerManager,
     log: &Log,
     to_clean: &LogToClean,
+    now: Millis,
     outcome: &Result<RoundOutcome, CleaningError>,
 ) -> Result<(), LogError> {
     let end = match outcome {
@@ -135,6 +138,12 @@ pub fn done(
         && error.is_power_cut()
     {
         return Err(error.clone());
+    }
+    let removal = log.rules().cleaner.removal;
+    if outcome.is_ok() && matches!(removal, Removal::CheckpointPair | Removal::CheckpointList) {
+        let mut times = CleanTimes::read(&**log.fs(), log.directory())?;
+        times.add(end, now, removal);
+        times.write(&**log.fs(), log.directory())?;
     }
     manager.done_cleaning(&**log.fs(), &[log], &to_clean.partition, end)?;
     let failed = !matches!(outcome, Ok(_) | Err(RoundError::Storage(LogError::CleaningAborted)));
@@ -184,7 +193,7 @@ impl RoundStorage for LogStorage<'_> {
     }
 
     fn position_of(&mut self, segment: Offset, offset: Offset) -> Result<u64, LogError> {
-        Ok(self.segment(segment)?.offset_index().lookup(offset))
+        self.segment(segment)?.start_of(&*self.log.fs, offset)
     }
 
     fn read(&mut self, segment: Offset, position: u64, bytes: usize) -> Result<Vec<u8>, LogError> {
@@ -203,6 +212,14 @@ impl RoundStorage for LogStorage<'_> {
 
     fn high_watermark(&mut self) -> Offset {
         self.log.high_watermark
+    }
+
+    fn clean_times(&mut self) -> Result<CleanTimes, LogError> {
+        CleanTimes::read(&*self.log.fs, &self.log.directory)
+    }
+
+    fn replicated(&mut self) -> Offset {
+        self.log.replicated
     }
 
     fn producers(&mut self) -> ActiveProducers {

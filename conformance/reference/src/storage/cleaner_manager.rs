@@ -14,8 +14,9 @@ use super::log::Log;
 use super::log_error::LogError;
 use super::mutation::Mutation;
 use super::names::{Millis, Offset};
-use super::rules::CheckpointClamp;
+use super::rules::{CheckpointClamp, Worth};
 use super::segment::Segment;
+use super::segment_files::FileKind;
 
 /// Where the next round begins, and whether the checkpoint is to be corrected for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct LogToClean {
     pub must_clean: bool,
     /// Whether the checkpoint is to be corrected.
     pub correct_checkpoint: bool,
+    /// Whether a horizon has passed. Looked for under [`Worth::PassedHorizon`] alone.
+    pub horizon_passed: bool,
 }
 
 impl LogToClean {
@@ -77,7 +80,7 @@ impl LogToClean {
     /// Whether it may be cleaned. The ratio must be above the limit, not at it.
     #[must_use]
     pub fn is_eligible(&self, min_ratio: f64) -> bool {
-        (self.must_clean && self.cleanable_bytes > 0) || self.ratio() > min_ratio
+        (self.must_clean && self.cleanable_bytes > 0) || self.horizon_passed || self.ratio() > min_ratio
     }
 }
 
@@ -117,7 +120,23 @@ pub fn log_to_clean(log: &Log, checkpoint: Option<Offset>, now: Millis) -> Resul
         cleanable_bytes: bytes(first.offset.min(upper_bound), upper_bound),
         must_clean: max_lag_exceeded(log, first.offset, now)?,
         correct_checkpoint: first.correct_checkpoint,
+        horizon_passed: log.rules().cleaner.worth == Worth::PassedHorizon && horizon_passed(log, first.offset, now)?,
     })
+}
+
+/// Whether a clean batch has a horizon that has passed.
+fn horizon_passed(log: &Log, first_dirty: Offset, now: Millis) -> Result<bool, LogError> {
+    for segment in log.segments().filter(|segment| segment.base() < first_dirty) {
+        let path = segment.path(FileKind::Log);
+        for batch in segment.batches(&**log.fs(), 0) {
+            let batch = batch?;
+            let view = batch.view(&path)?;
+            if view.base_offset() < first_dirty && view.delete_horizon().is_some_and(|horizon| horizon <= now) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the first record of a dirty segment is older than `max.compaction.lag.ms` (KIP-354). The time of a segment is

@@ -126,6 +126,22 @@ fn lz4_compress(plain: &[u8]) -> io::Result<Vec<u8>> {
 /// What a frame of LZ4 begins with.
 const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
+/// The same frame with the checksum of its header as it should be, if there is a whole header (Kafka's
+/// `KafkaLZ4BlockInputStream` with a broken checksum).
+pub(super) fn with_lz4_header_checksum(frame: &[u8]) -> Vec<u8> {
+    const CONTENT_SIZE_BIT: u8 = 0x08;
+    let mut frame = frame.to_vec();
+    let has_size = frame.get(LZ4_MAGIC.len()).is_some_and(|flags| flags & CONTENT_SIZE_BIT != 0);
+    let end = LZ4_MAGIC.len() + if has_size { 10 } else { 2 };
+    let sum = frame.get(LZ4_MAGIC.len()..end).map(|header| twox_hash::XxHash32::oneshot(0, header));
+    if let (Some(sum), Some(place)) = (sum, frame.get_mut(end)) {
+        // The second byte from below is the checksum.
+        let [.., second, _] = sum.to_be_bytes();
+        *place = second;
+    }
+    frame
+}
+
 /// What a stream of Java's `SnappyOutputStream` begins with: magic, version 1, readable by version 1.
 const SNAPPY_HEADER: [u8; 16] = *b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01";
 /// How much `SnappyOutputStream` compresses at a time.

@@ -6,7 +6,7 @@ use super::error::BatchError;
 use super::names::Offset;
 use super::offset_map::OffsetMap;
 use super::rebuild;
-use super::retention::{BatchVerdict, Output, Pass, judge_batch, judge_output, judge_record};
+use super::retention::{BatchVerdict, Output, Pass, judge_batch, judge_output, judge_record, note_clean_tombstones};
 
 /// How a batch was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn filter_batch(
     let verdict = judge_batch(batch, can_discard, pass);
     let records = batch.records_within(limit)?;
     let count = records.len();
-    let retained: Vec<_> = records
+    let mut retained: Vec<_> = records
         .into_iter()
         .filter(|record| match verdict {
             BatchVerdict::DropRecords => false,
@@ -39,7 +39,8 @@ pub fn filter_batch(
             BatchVerdict::JudgeRecords => judge_record(batch, record, map, pass),
         })
         .collect();
-    let output = judge_output(batch, verdict, &retained, retained.len() == count, pass);
+    let changed = note_clean_tombstones(batch, &mut retained, pass);
+    let output = judge_output(batch, verdict, &retained, retained.len() == count && !changed, pass);
     let largest_offset = match output {
         Output::Nothing => None,
         Output::Header | Output::Verbatim => Some(batch.last_offset()),

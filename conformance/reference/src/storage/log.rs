@@ -29,6 +29,7 @@ use super::transaction_tracker::AbortedTxn;
 
 /// A log. See the module.
 #[derive(Debug)]
+#[allow(clippy::struct_field_names, reason = "`log_start` is Kafka's name, next to the high watermark's")]
 pub struct Log {
     pub(super) fs: SharedFs,
     pub(super) directory: PathBuf,
@@ -39,6 +40,8 @@ pub struct Log {
     pub(super) segments: BTreeMap<Offset, Segment>,
     pub(super) log_start: Offset,
     pub(super) high_watermark: Offset,
+    /// Below it every replica has the log, where a removal waits for that; else the largest offset.
+    pub(super) replicated: Offset,
     pub(super) recovery_point: Offset,
     pub(super) next_offset: Offset,
     pub(super) producers: ProducerState,
@@ -145,6 +148,7 @@ impl Log {
     }
 
     /// The segments, in offset order.
+    #[must_use]
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &Segment> {
         self.segments.values()
     }
@@ -156,6 +160,7 @@ impl Log {
     }
 
     /// The segments that have an offset in `[from, to)`: the first one may begin below `from`.
+    #[must_use]
     pub fn segments_between(&self, from: Offset, to: Offset) -> impl DoubleEndedIterator<Item = &Segment> {
         let first = self.segments.range(..=from).next_back().map_or(from, |(base, _)| *base);
         let range = if from < to { first..to } else { first..first };
@@ -163,6 +168,7 @@ impl Log {
     }
 
     /// The same, without the active one (`UnifiedLog#nonActiveLogSegmentsFrom`).
+    #[must_use]
     pub fn closed_segments_from(&self, from: Offset) -> impl DoubleEndedIterator<Item = &Segment> {
         self.segments_between(from, self.active_base())
     }

@@ -10,7 +10,6 @@ use super::batch::{RecordBatch, TimestampType};
 use super::batch_builder::{self, BatchBuilder};
 use super::batch_reader::{BatchReader, LogBatch};
 use super::control::Marker;
-use super::error::BatchError;
 use super::log::Log;
 use super::log_error::{AppendError, LogError};
 use super::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId, Sequence};
@@ -70,16 +69,16 @@ impl Log {
         epoch: LeaderEpoch,
         now: Millis,
     ) -> Result<Appended, LogError> {
-        let batch = marker.batch(Offset(0), now, epoch, producer, producer_epoch).map_err(corrupt_message)?;
+        let batch = marker.batch(Offset(0), now, epoch, producer, producer_epoch).map_err(AppendError::from)?;
         self.append_as_leader(&batch, AppendOrigin::Coordinator(protocol), epoch, now)
     }
 
     fn validate(&self, batch: &RecordBatch<'_>, origin: AppendOrigin) -> Result<Vec<Record>, AppendError> {
-        batch.check_crc().map_err(corrupt_message)?;
+        batch.check_crc()?;
         if batch.size() > self.config.max_message_bytes {
             return Err(AppendError::MessageTooLarge { size: batch.size(), limit: self.config.max_message_bytes });
         }
-        let records = batch.records().map_err(corrupt_message)?;
+        let records = batch.records()?;
         if origin != AppendOrigin::Client {
             return Ok(records);
         }
@@ -121,23 +120,23 @@ impl Log {
     ) -> Result<Vec<u8>, AppendError> {
         let wanted = self.config.compression.filter(|_| origin == AppendOrigin::Client && !batch.is_control());
         let mut bytes = match wanted {
-            Some(codec) if codec != batch.compression().map_err(corrupt_message)? => {
-                let mut header = batch.header().map_err(corrupt_message)?;
+            Some(codec) if codec != batch.compression()? => {
+                let mut header = batch.header()?;
                 header.compression = codec;
                 let builder = BatchBuilder::new(header).last_offset(batch.last_offset()).records(records);
-                builder.build().map_err(corrupt_message)?
+                builder.build()?
             }
             _ => batch.bytes().to_vec(),
         };
         if self.rules.cleaner.client_horizon == ClientHorizon::Cleared && origin == AppendOrigin::Client {
-            batch_builder::clear_delete_horizon(&mut bytes).map_err(corrupt_message)?;
+            batch_builder::clear_delete_horizon(&mut bytes)?;
         }
         if self.config.timestamp_type == TimestampType::LogAppendTime && !batch.is_control() {
             let kind = TimestampType::LogAppendTime;
-            batch_builder::set_max_timestamp(&mut bytes, kind, now).map_err(corrupt_message)?;
+            batch_builder::set_max_timestamp(&mut bytes, kind, now)?;
         }
-        batch_builder::set_base_offset(&mut bytes, base).map_err(corrupt_message)?;
-        batch_builder::set_leader_epoch(&mut bytes, epoch).map_err(corrupt_message)?;
+        batch_builder::set_base_offset(&mut bytes, base)?;
+        batch_builder::set_leader_epoch(&mut bytes, epoch)?;
         Ok(bytes)
     }
 
@@ -196,7 +195,7 @@ impl Log {
             if batch.last_offset() == Offset(i64::MAX) {
                 return Err(AppendError::InvalidRecord("an offset after which there is none"));
             }
-            batch.check_crc().map_err(corrupt_message)?;
+            batch.check_crc()?;
             next = batch.next_offset();
             max_timestamp = max_timestamp.max(batch.max_timestamp());
         }
@@ -240,14 +239,10 @@ impl Log {
 fn whole_batches(bytes: &[u8]) -> Result<Vec<LogBatch<'_>>, AppendError> {
     let mut reader = BatchReader::new(bytes);
     let batches: Result<Vec<_>, _> = reader.by_ref().collect();
-    let batches = batches.map_err(corrupt_message)?;
+    let batches = batches?;
     if reader.position() != bytes.len() {
         let fault = "a batch that is cut off".to_owned();
         return Err(AppendError::CorruptMessage { position: reader.position(), fault });
     }
     Ok(batches)
-}
-
-fn corrupt_message(error: BatchError) -> AppendError {
-    AppendError::CorruptMessage { position: error.position, fault: error.fault.to_string() }
 }

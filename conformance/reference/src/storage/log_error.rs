@@ -1,7 +1,9 @@
 //! What can go wrong with a log on disk, and where: each error names its file and, if it is about bytes, the position.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::error::BatchError;
 use super::fs::FsError;
 use super::names::{Offset, ProducerEpoch, ProducerId, Sequence};
 
@@ -51,8 +53,8 @@ pub enum LogError {
 }
 
 impl LogError {
-    pub(super) fn corrupt(file: &Path, position: u64, fault: impl ToString) -> Self {
-        Self::Corrupt { file: file.to_owned(), position, fault: fault.to_string() }
+    pub(super) fn corrupt(file: &Path, position: u64, fault: impl fmt::Display) -> Self {
+        Self::Corrupt { file: file.to_owned(), position, fault: format!("{fault}") }
     }
 
     /// Whether the power of a test's file system went off.
@@ -129,4 +131,10 @@ pub enum AppendError {
         /// What is known.
         current: i32,
     },
+}
+
+impl From<BatchError> for AppendError {
+    fn from(error: BatchError) -> Self {
+        Self::CorruptMessage { position: error.position, fault: error.fault.to_string() }
+    }
 }

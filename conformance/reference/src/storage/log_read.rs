@@ -80,7 +80,7 @@ impl Log {
     ) -> Result<Option<Offset>, LogError> {
         let path = segment.path(FileKind::Log);
         let mut next = None;
-        for batch in segment.batches(&*self.fs, segment.offset_index().lookup(from)) {
+        for batch in segment.batches(&*self.fs, segment.start_of(&*self.fs, from)?) {
             let batch = batch?;
             let view = batch.view(&path)?;
             if view.last_offset() < from {

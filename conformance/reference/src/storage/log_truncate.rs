@@ -44,6 +44,7 @@ impl Log {
         for base in above.into_iter().rev() {
             if let Some(segment) = self.segments.remove(&base) {
                 self.delete_segment(segment, now, false)?;
+                fs.sync_dir(&self.directory)?;
             }
         }
         if let Some(mut active) = self.segments.last_entry() {
@@ -65,6 +66,7 @@ impl Log {
         let fs = self.fs.clone();
         for (_, segment) in std::mem::take(&mut self.segments).into_iter().rev() {
             self.delete_segment(segment, now, false)?;
+            fs.sync_dir(&self.directory)?;
         }
         self.producers.truncate_fully(&*fs, offset)?;
         self.epochs.truncate_from_end(&*fs, Offset(0))?;
@@ -117,6 +119,8 @@ impl Log {
             }
             let Some(segment) = self.segments.remove(&base) else { break };
             self.delete_segment(segment, now, true)?;
+            // Each for itself, so that a stop never leaves a gap.
+            self.fs.sync_dir(&self.directory)?;
             let first = self.segments.first_key_value().map_or(self.next_offset, |(base, _)| *base);
             self.increment_log_start(first)?;
             deleted += 1;

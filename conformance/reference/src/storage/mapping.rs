@@ -23,7 +23,8 @@ pub(super) fn build<S: RoundStorage>(
     let start = holds_first_dirty.or(all.first()).map_or(input.first_dirty, |segment| segment.base);
     let dirty: Vec<_> =
         all.iter().filter(|segment| (start..input.upper_bound).contains(&segment.base)).copied().collect();
-    let mut mapping = Mapping { input, map, tracker: TransactionTracker::new(), mapped: None };
+    let mut mapping =
+        Mapping { input, map, tracker: TransactionTracker::within(input.max_decompressed_bytes), mapped: None };
     let from = match input.rules.index_filter {
         IndexFilter::LogStart => input.log_start,
         IndexFilter::FirstDirty => input.first_dirty,

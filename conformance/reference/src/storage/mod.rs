@@ -26,7 +26,7 @@
 //! | --- | --- |
 //! | files, and what a power cut takes | [`fs`], [`memory_fs`], [`segment_files`] |
 //! | indexes of a segment | [`offset_index`], [`time_index`], [`transaction_index`] |
-//! | segments | [`segment`], [`segment_batches`] |
+//! | segments | [`segment`], [`segment_batches`], [`segment_recovery`] |
 //! | 3.4 producers | [`producer_entry`], [`producer_append`], [`producer_state`], [`producer_snapshot`] |
 //! | 2.7 checkpoints | [`checkpoint`], [`leader_epoch_checkpoint`] |
 //! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_lookup`], [`log_truncate`] |
@@ -35,6 +35,7 @@
 //! | 2.3-2.7 a round on files | [`cleaner`] |
 //! | all of it for one partition | [`partition`] |
 //! | 3.5 the reader | [`reader`] |
+//! | 4.4 times of cleaning, a rejected design | [`clean_times`] |
 //! | configuration and switches | [`log_rules`], [`log_error`] |
 //!
 //! There is no clock, no randomness and no thread in here: the time comes with the calls.
@@ -63,6 +64,7 @@ pub mod varint;
 
 // The log on disk.
 pub mod checkpoint;
+pub mod clean_times;
 pub mod cleaner;
 pub mod cleaner_manager;
 pub mod fs;
@@ -86,6 +88,7 @@ pub mod recovery;
 pub mod segment;
 pub mod segment_batches;
 pub mod segment_files;
+pub mod segment_recovery;
 pub mod swap;
 pub mod time_index;
 pub mod transaction_index;

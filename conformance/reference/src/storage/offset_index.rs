@@ -115,11 +115,17 @@ impl OffsetIndex {
         Ok(())
     }
 
-    /// Where to start reading for an offset: the position of the last entry at or below it, or the start of the file.
+    /// The last entry at or below an offset.
+    #[must_use]
+    pub fn entry_for(&self, offset: Offset) -> Option<OffsetPosition> {
+        let after = self.entries.partition_point(|entry| entry.offset <= offset);
+        after.checked_sub(1).and_then(|nth| self.entries.get(nth)).copied()
+    }
+
+    /// Where to start reading for an offset: the position of that entry, or the start of the file.
     #[must_use]
     pub fn lookup(&self, offset: Offset) -> u64 {
-        let after = self.entries.partition_point(|entry| entry.offset <= offset);
-        after.checked_sub(1).and_then(|nth| self.entries.get(nth)).map_or(0, |entry| u64::from(entry.position))
+        self.entry_for(offset).map_or(0, |entry| u64::from(entry.position))
     }
 
     /// Drops the entries of `offset` and above.

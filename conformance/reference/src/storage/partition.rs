@@ -157,7 +157,7 @@ impl Partition {
         }
         let of = |kind| -> Result<Offset, LogError> {
             match CheckpointFile::new(log_dir, kind).read(&*fs) {
-                Ok(offsets) => Ok(offsets.get(&setup.partition).copied().unwrap_or_default()),
+                Ok(offsets) => Ok(offsets.get(&setup.partition).copied().unwrap_or_default().max(Offset(0))),
                 // What is lost with it is time, not records: recovery begins at the start.
                 Err(LogError::Corrupt { .. }) => Ok(Offset(0)),
                 Err(e) => Err(e),
@@ -173,7 +173,7 @@ impl Partition {
             now,
         };
         let directory = log_dir.join(setup.partition.to_string());
-        let log = Log::open(fs, &directory, open)?;
+        let log = Log::open(fs, &directory, &open)?;
         let manager = CleanerManager::new(log_dir, setup.rules.cleaner.checkpoint_clamp);
         Ok(Self { log, manager, setup, log_dir: log_dir.to_owned(), now, leader_epoch: LeaderEpoch(0) })
     }
@@ -222,7 +222,7 @@ impl Partition {
     pub fn append(&mut self, header: BatchHeader, records: Vec<Record>) -> Result<Appended, LogError> {
         let numbered = (0..).zip(records).map(|(offset, record)| Record { offset: Offset(offset), ..record });
         let header = BatchHeader { base_offset: Offset(0), ..header };
-        let batch = BatchBuilder::new(header).records(numbered).build().map_err(corrupt_message)?;
+        let batch = BatchBuilder::new(header).records(numbered).build().map_err(AppendError::from)?;
         self.append_batches(&batch, AppendOrigin::Client)
     }
 
@@ -257,6 +257,11 @@ impl Partition {
         self.log.set_high_watermark(offset);
     }
 
+    /// Below this every replica has the log: the repair of 6.2 removes nothing above it for its age.
+    pub fn set_replicated(&mut self, offset: Offset) {
+        self.log.replicated = offset;
+    }
+
     /// Makes the log durable.
     pub fn flush(&mut self) -> Result<(), LogError> {
         self.log.flush(self.log.end_offset())
@@ -284,7 +289,7 @@ impl Partition {
                 let chunk_bytes = self.setup.chunk_bytes;
                 let outcome = cleaner::clean(&mut self.log, &chosen, self.now, chunk_bytes, &mut map, hook);
                 match end {
-                    RoundEnd::Checkpointed => cleaner::done(&mut self.manager, &self.log, &chosen, &outcome)?,
+                    RoundEnd::Checkpointed => cleaner::done(&mut self.manager, &self.log, &chosen, self.now, &outcome)?,
                     RoundEnd::WithoutCheckpoint => self.manager.forget(&chosen.partition),
                 }
                 Some(Round { chosen, now: self.now, outcome })
@@ -326,7 +331,7 @@ impl Partition {
             Some(mapped) if !aborted => Ok(*mapped.outcome()),
             _ => Err(CleaningError::Storage(LogError::CleaningAborted)),
         };
-        cleaner::done(&mut self.manager, &self.log, &round.chosen, &outcome)
+        cleaner::done(&mut self.manager, &self.log, &round.chosen, round.now, &outcome)
     }
 
     /// Deletes the oldest segments that may go; not while the partition is held up or uncleanable.
@@ -435,8 +440,4 @@ fn dump_batch(batch: &LogBatch<'_>) -> Result<DumpedBatch, BatchError> {
         records: batch.records()?,
         bytes: batch.bytes().to_vec(),
     })
-}
-
-fn corrupt_message(error: BatchError) -> AppendError {
-    AppendError::CorruptMessage { position: error.position, fault: error.fault.to_string() }
 }

@@ -28,7 +28,11 @@ impl BatchMetadata {
     /// The sequence of its first record.
     #[must_use]
     pub fn first_sequence(&self) -> Sequence {
-        if self.last_sequence == Sequence::NONE { Sequence::NONE } else { self.last_sequence.plus(-self.offset_delta) }
+        if self.last_sequence == Sequence::NONE {
+            Sequence::NONE
+        } else {
+            self.last_sequence.plus(self.offset_delta.wrapping_neg())
+        }
     }
 
     /// The offset of its first record.

@@ -134,11 +134,7 @@ impl ProducerState {
         origin: AppendOrigin,
         batch: &RecordBatch<'_>,
     ) -> Result<Option<CompletedTransaction>, AppendError> {
-        let corrupt = |e: super::error::BatchError| AppendError::CorruptMessage {
-            position: e.position,
-            fault: e.fault.to_string(),
-        };
-        let records = batch.records().map_err(corrupt)?;
+        let records = batch.records()?;
         let Some(record) = records.first() else {
             // The header no longer tells what the marker was, but its epoch is still that of the producer.
             if self.empty_marker == EmptyMarker::RestoresEpoch && batch.producer_epoch() > entry.epoch {
@@ -147,7 +143,7 @@ impl ProducerState {
             }
             return Ok(None);
         };
-        let Some(marker) = Marker::of(record).map_err(corrupt)? else { return Ok(None) };
+        let Some(marker) = Marker::of(record)? else { return Ok(None) };
         entry.append_marker(
             origin,
             &EndMarker {

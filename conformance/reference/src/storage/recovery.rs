@@ -52,14 +52,14 @@ pub struct OpenLog {
 impl Log {
     /// Opens the log in a directory, which is made if it does not exist. The high watermark begins at the log's start:
     /// it is not part of the log.
-    pub fn open(fs: SharedFs, directory: &Path, open: OpenLog) -> Result<Self, LogError> {
+    pub fn open(fs: SharedFs, directory: &Path, open: &OpenLog) -> Result<Self, LogError> {
         fs.create_dir(directory)?;
         finish_swaps(&*fs, directory, &open.config)?;
         let producers =
             |fs: &OpenLog| ProducerState::new(directory, fs.config.producer_id_expiration_ms, fs.rules.empty_marker);
         let mut log = Self {
             epochs: LeaderEpochs::open(&*fs, directory)?,
-            producers: producers(&open),
+            producers: producers(open),
             directory: directory.to_owned(),
             partition: open.partition.clone(),
             config: open.config.clone(),
@@ -67,17 +67,18 @@ impl Log {
             segments: BTreeMap::new(),
             log_start: open.log_start,
             high_watermark: open.log_start,
+            replicated: Offset(i64::MAX),
             recovery_point: open.recovery_point,
             next_offset: open.log_start,
             deletions: Vec::new(),
             fs,
         };
-        log.load_segments(&open)?;
+        log.load_segments(open)?;
         if !open.clean_shutdown {
-            log.recover_from_recovery_point(&open)?;
+            log.recover_from_recovery_point(open)?;
         }
-        log.settle(&open)?;
-        log.producers = producers(&open);
+        log.settle(open)?;
+        log.producers = producers(open);
         log.rebuild_producers(open.now)?;
         Ok(log)
     }
@@ -92,12 +93,16 @@ impl Log {
                 fs::remove_if_exists(&*fs, &name.path(&self.directory))?;
             }
         }
-        for base in names.iter().filter(|name| name.kind == FileKind::Log).map(|name| name.base_offset) {
+        let bases: Vec<Offset> =
+            names.iter().filter(|name| name.kind == FileKind::Log).map(|name| name.base_offset).collect();
+        for (nth, base) in bases.iter().copied().enumerate() {
             let opened = Segment::open(&*fs, &self.directory, base, FileStage::Final, &open.config);
             let segment = match opened {
                 Ok(segment) => segment,
-                Err(LogError::Corrupt { .. }) => self.recover_segment(base, open)?.0,
-                Err(LogError::Fs(e)) if e.is_not_found() => self.recover_segment(base, open)?.0,
+                Err(LogError::Corrupt { .. }) => self.rebuild_segment(base, bases.get(nth + 1).copied(), open)?,
+                Err(LogError::Fs(e)) if e.is_not_found() => {
+                    self.rebuild_segment(base, bases.get(nth + 1).copied(), open)?
+                }
                 Err(e) => return Err(e),
             };
             self.segments.insert(base, segment);
@@ -105,8 +110,18 @@ impl Log {
         Ok(())
     }
 
+    /// Makes the indexes of one segment anew. One that is durable and has an invalid batch is cut there, as Kafka does it;
+    /// one that may not be durable is looked at again, together with what follows it.
+    fn rebuild_segment(&mut self, base: Offset, next: Option<Offset>, open: &OpenLog) -> Result<Segment, LogError> {
+        let (segment, _) = self.recover_segment(base, open)?;
+        if open.clean_shutdown || next.is_some_and(|next| next <= open.recovery_point) {
+            segment.cut_tail(&*self.fs)?;
+        }
+        Ok(segment)
+    }
+
     /// Checks a segment batch by batch and rebuilds its indexes, with the producers as they were before it. How many
-    /// bytes were cut.
+    /// bytes are to be cut.
     fn recover_segment(&mut self, base: Offset, open: &OpenLog) -> Result<(Segment, u64), LogError> {
         let fs = self.fs.clone();
         self.producers =
@@ -114,7 +129,7 @@ impl Log {
         self.replay_producers(open.log_start, base, open.now)?;
         let mut segment = Segment::rebuild(&*fs, &self.directory, base, &open.config)?;
         let cut = segment.recover(&*fs, &mut self.producers, &mut self.epochs)?;
-        segment.flush(&*fs)?;
+        segment.finish_rebuild(&*fs)?;
         self.producers.take_snapshot(&*fs)?;
         Ok((segment, cut))
     }
@@ -127,17 +142,22 @@ impl Log {
         for base in bases.by_ref() {
             let (segment, cut) = self.recover_segment(base, open)?;
             self.segments.insert(base, segment);
-            if cut > 0 {
-                break;
+            if cut == 0 {
+                continue;
             }
-        }
-        // After an invalid batch nothing can be trusted.
-        for base in bases.rev() {
-            if let Some(segment) = self.segments.remove(&base) {
-                self.delete_segment(segment, open.now, true)?;
+            // After an invalid batch nothing can be trusted. What follows goes first, from the end, so that a stop in
+            // here leaves the invalid batch to be found again, and never a gap.
+            for base in bases.rev() {
+                if let Some(segment) = self.segments.remove(&base) {
+                    self.delete_segment(segment, open.now, true)?;
+                    self.fs.sync_dir(&self.directory)?;
+                }
             }
+            if let Some((_, segment)) = self.segments.last_key_value() {
+                segment.cut_tail(&*self.fs)?;
+            }
+            break;
         }
-        self.fs.sync_dir(&self.directory)?;
         Ok(())
     }
 
@@ -201,7 +221,7 @@ impl Log {
         }
         for segment in self.segments_between(from, end).cloned().collect::<Vec<_>>() {
             let path = segment.path(FileKind::Log);
-            for batch in segment.batches(&*fs, segment.offset_index().lookup(from)) {
+            for batch in segment.batches(&*fs, segment.start_of(&*fs, from)?) {
                 let batch = batch?;
                 let view = batch.view(&path)?;
                 if view.last_offset() < from || view.base_offset() >= end {
@@ -228,6 +248,9 @@ fn finish_swaps(fs: &dyn FileSystem, directory: &Path, config: &LogConfig) -> Re
     };
     let remove = |name: &FileName| fs::remove_if_exists(fs, &name.path(directory));
     let found = names()?;
+    if found.iter().all(|name| name.stage == FileStage::Final) {
+        return Ok(());
+    }
     let at = |stage: FileStage| found.iter().filter(move |name| name.stage == stage);
     let smallest_cleaned = at(FileStage::Cleaned).map(|name| name.base_offset).min();
     let unfinished = at(FileStage::Swap).filter(|name| smallest_cleaned.is_some_and(|least| name.base_offset >= least));

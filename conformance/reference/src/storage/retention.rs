@@ -11,10 +11,11 @@
 use std::collections::BTreeMap;
 
 use super::batch_reader::LogBatch;
+use super::clean_times::CleanTimes;
 use super::mutation::Mutation;
 use super::names::{Millis, Offset, ProducerEpoch, ProducerId};
 use super::offset_map::OffsetMap;
-use super::record::Record;
+use super::record::{Header, Record};
 use super::rules::{LastOfRound, LegacyBatches, Removal, Rules, Stamping};
 
 /// What is last known of a producer that has not expired (Kafka's `LastRecord`).
@@ -48,6 +49,11 @@ pub struct Pass<'a> {
     pub high_watermark: Offset,
     /// Whether the file of the source segment is younger than the legacy horizon (docs/compaction.md 4.1).
     pub young_file: bool,
+    /// What is known of when the log became clean; looked at under [`Removal::CheckpointPair`] and its list alone.
+    pub clean_times: &'a CleanTimes,
+    /// What lies at or above this is not on every replica, and is not removed for its age: the repair of 6.2. The largest
+    /// offset where nobody is waited for.
+    pub replicated: Offset,
     /// The producers that have not expired.
     pub producers: &'a ActiveProducers,
 }
@@ -58,7 +64,7 @@ impl Pass<'_> {
     }
 
     fn horizon(&self, batch: &LogBatch<'_>) -> Option<Millis> {
-        if self.rules.removal == Removal::SegmentMtime { None } else { batch.delete_horizon() }
+        if self.rules.removal.has_horizons() { batch.delete_horizon() } else { None }
     }
 }
 
@@ -136,6 +142,7 @@ pub fn judge_batch(batch: &LogBatch<'_>, can_discard: bool, pass: &Pass<'_>) -> 
             // A5
             Some(horizon) if horizon > pass.now && !slip(Mutation::MarkerIgnoresHorizon) => KeepRecords,
             Some(horizon) if horizon == pass.now && slip(Mutation::MarkerStaysAtHorizon) => KeepRecords,
+            Some(_) if batch.base_offset() >= pass.replicated => KeepRecords,
             // A6
             Some(_) => DropRecords,
         },
@@ -163,7 +170,8 @@ pub fn judge_record(batch: &LogBatch<'_>, record: &Record, map: &dyn OffsetMap, 
         (Some(value), ..) if !(value.is_empty() && slip(Mutation::EmptyValueIsTombstone)) => true,
         // B8, and every format before KIP-534
         (_, true, _) => pass.young_file,
-        _ if pass.rules.removal == Removal::SegmentMtime => pass.young_file,
+        _ if record.offset >= pass.replicated => true,
+        _ if !pass.rules.removal.has_horizons() => stays_by_rejected_rule(record, pass),
         // B5
         (_, false, None) => !slip(Mutation::UnstampedTombstoneDropped),
         // B6
@@ -171,6 +179,42 @@ pub fn judge_record(batch: &LogBatch<'_>, record: &Record, map: &dyn OffsetMap, 
         // B7
         (_, false, Some(horizon)) => pass.now == horizon && slip(Mutation::TombstoneStaysAtHorizon),
     }
+}
+
+/// Whether a tombstone stays by a rule that is older than KIP-534, or that was rejected for it.
+fn stays_by_rejected_rule(record: &Record, pass: &Pass<'_>) -> bool {
+    let young = |since: Millis| pass.now < since.wrapping_add(pass.delete_retention);
+    match pass.rules.removal {
+        Removal::CheckpointPair | Removal::CheckpointList => pass.clean_times.since(record.offset).is_none_or(young),
+        Removal::RecordHeader => clean_since(record).is_none_or(young),
+        Removal::SegmentMtime | Removal::DeleteHorizon | Removal::DeleteHorizonOfTombstones => pass.young_file,
+    }
+}
+
+/// The header of a tombstone that tells when the round began that found it clean ([`Removal::RecordHeader`]).
+pub const CLEAN_SINCE_HEADER: &str = "__deleteHorizonMs";
+
+/// What that header of a record says.
+fn clean_since(record: &Record) -> Option<Millis> {
+    let header = record.headers.iter().find(|header| header.key == CLEAN_SINCE_HEADER)?;
+    let bytes: [u8; 8] = header.value.as_deref()?.try_into().ok()?;
+    Some(Millis(i64::from_be_bytes(bytes)))
+}
+
+/// Gives the tombstones of a batch that are clean by now, and do not say since when, their header. Whether it changed
+/// something.
+pub fn note_clean_tombstones(batch: &LogBatch<'_>, retained: &mut [Record], pass: &Pass<'_>) -> bool {
+    let mut changed = false;
+    if pass.rules.removal == Removal::RecordHeader && !batch.is_control() && !batch.is_legacy() {
+        for record in retained.iter_mut().filter(|record| record.is_tombstone() && record.offset <= pass.first_dirty) {
+            if clean_since(record).is_none() {
+                let value = Some(pass.now.0.to_be_bytes().to_vec());
+                record.headers.push(Header { key: CLEAN_SINCE_HEADER.to_owned(), value });
+                changed = true;
+            }
+        }
+    }
+    changed
 }
 
 /// What is written of a batch.
@@ -201,7 +245,7 @@ pub fn judge_output(
     if retained.is_empty() {
         return if keep_header(batch, pass) { Output::Header } else { Output::Nothing };
     }
-    let old = batch.delete_horizon().filter(|_| !pass.slips(Mutation::HorizonLostInRebuild));
+    let old = pass.horizon(batch).filter(|_| !pass.slips(Mutation::HorizonLostInRebuild));
     let same_format = match (batch, pass.rules.legacy) {
         (LogBatch::V2(_), _) => true,
         (LogBatch::Legacy(_), LegacyBatches::Convert) => false,
@@ -212,7 +256,7 @@ pub fn judge_output(
     };
     let starts_clock = verdict == BatchVerdict::StampRecords || has_stamping_tombstone(batch, retained, pass);
     let renewed = pass.slips(Mutation::HorizonRenewed) && !all_retained;
-    let can_be_stamped = pass.rules.removal != Removal::SegmentMtime
+    let can_be_stamped = pass.rules.removal.has_horizons()
         && (!batch.is_legacy() || pass.rules.legacy == LegacyBatches::Convert)
         && (batch.delete_horizon().is_none() || renewed);
     match (starts_clock && can_be_stamped, all_retained && same_format) {

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use super::batch_reader::BatchReader;
 use super::chunks::Chunks;
+use super::clean_times::CleanTimes;
 use super::compression;
 use super::error::BatchError;
 use super::filter::filter_batch;
@@ -24,7 +25,7 @@ use super::mutation::Mutation;
 use super::names::{Millis, Offset};
 use super::offset_map::OffsetMap;
 use super::retention::{ActiveProducers, Output, Pass};
-use super::rules::Rules;
+use super::rules::{Rules, Worth};
 use super::transaction_tracker::{AbortedTxn, TransactionTracker, collect_aborted};
 
 pub use super::grouping::SourceSegment;
@@ -80,11 +81,21 @@ pub trait RoundStorage {
     /// The transaction index of a segment.
     fn aborted(&mut self, segment: Offset) -> Result<Vec<AbortedTxn>, Self::Error>;
 
-    /// `delete.retention.ms`, as it is now. Asked once a source segment.
+    /// `delete.retention.ms`, as it is now. Asked once a source segment, and before them for the legacy horizon.
     fn delete_retention(&mut self) -> Millis;
 
     /// The high watermark, as it is now. Asked once a source segment.
     fn high_watermark(&mut self) -> Offset;
+
+    /// When the log became clean, as far as that is written down. Asked once a round.
+    fn clean_times(&mut self) -> Result<CleanTimes, Self::Error> {
+        Ok(CleanTimes::default())
+    }
+
+    /// Below this every replica has the log, where a removal waits for that; asked once a source segment.
+    fn replicated(&mut self) -> Offset {
+        Offset(i64::MAX)
+    }
 
     /// The producers that have not expired. Asked once a group.
     fn producers(&mut self) -> ActiveProducers;
@@ -212,6 +223,7 @@ pub struct MappedRound {
     legacy_horizon: Millis,
     all: Vec<SourceSegment>,
     groups: VecDeque<Vec<SourceSegment>>,
+    clean_times: CleanTimes,
     /// One for the whole round (KAFKA-8351).
     tracker: TransactionTracker,
 }
@@ -224,7 +236,11 @@ impl MappedRound {
         map: &mut dyn OffsetMap,
     ) -> Result<Self, RoundError<S::Error>> {
         map.clear();
-        let mapped = mapping::build(storage, &input, map)?;
+        let mut mapped = mapping::build(storage, &input, map)?;
+        if mapped.is_none() && input.rules.worth == Worth::PassedHorizon {
+            // It is not for what is dirty that the log was chosen.
+            mapped = Some(Offset(input.first_dirty.0.saturating_sub(1)));
+        }
         let outcome = RoundOutcome {
             mapped,
             cleaned_to: mapped.map_or(input.first_dirty, Offset::next),
@@ -250,7 +266,8 @@ impl MappedRound {
             legacy_horizon,
             all,
             groups: groups.into(),
-            tracker: TransactionTracker::new(),
+            clean_times: storage.clean_times()?,
+            tracker: TransactionTracker::within(input.max_decompressed_bytes),
         })
     }
 
@@ -269,7 +286,7 @@ impl MappedRound {
         let Some(group) = self.groups.pop_front() else { return Ok(false) };
         let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(true) };
         if self.input.rules.slips(Mutation::TrackerPerGroup) {
-            self.tracker = TransactionTracker::new();
+            self.tracker = TransactionTracker::within(self.input.max_decompressed_bytes);
         }
         let producers = storage.producers();
         storage.begin(first.base)?;
@@ -280,6 +297,7 @@ impl MappedRound {
             mapped: self.mapped,
             legacy_horizon: self.legacy_horizon,
             all: &self.all,
+            clean_times: &self.clean_times,
             tracker: &mut self.tracker,
         };
         for segment in &group {
@@ -303,6 +321,7 @@ struct Recopy<'a, S> {
     mapped: Offset,
     legacy_horizon: Millis,
     all: &'a [SourceSegment],
+    clean_times: &'a CleanTimes,
     tracker: &'a mut TransactionTracker,
 }
 
@@ -324,6 +343,8 @@ impl<S: RoundStorage> Recopy<'_, S> {
             upper_bound: input.upper_bound,
             high_watermark: self.storage.high_watermark(),
             young_file: segment.mtime > self.legacy_horizon,
+            clean_times: self.clean_times,
+            replicated: self.storage.replicated(),
             producers,
         };
         let mut chunks = Chunks::new(segment, 0, input);

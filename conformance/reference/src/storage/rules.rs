@@ -13,6 +13,31 @@ pub enum Removal {
     DeleteHorizon,
     /// Tombstones by the horizon of their batch, markers by the file of their segment.
     DeleteHorizonOfTombstones,
+    /// Tombstones some time after the last round that went past them, of which one pair of first dirty offset and time is
+    /// kept; markers by the file of their segment. Rejected (docs/compaction.md 4.4).
+    CheckpointPair,
+    /// The same, with a list of pairs, so that a tombstone's time is that of the first round that went past it.
+    CheckpointList,
+    /// Tombstones some time after the start of the first round that found them clean, which a header of the record tells;
+    /// markers by the file of their segment. Rejected (docs/compaction.md 4.4).
+    RecordHeader,
+}
+
+impl Removal {
+    /// Whether batches have a horizon in their header.
+    #[must_use]
+    pub const fn has_horizons(self) -> bool {
+        matches!(self, Self::DeleteHorizon | Self::DeleteHorizonOfTombstones)
+    }
+}
+
+/// What makes a log worth a round (docs/compaction.md 2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Worth {
+    /// Its dirty bytes, or the age of its dirty records: all releases.
+    Dirty,
+    /// Those, or a horizon that has passed: a draft of PR 10914.
+    PassedHorizon,
 }
 
 /// Which tombstones start the clock of their batch (N1 of docs/compaction.md 5.3).
@@ -79,6 +104,8 @@ pub enum CheckpointClamp {
 pub struct Rules {
     /// When a tombstone or a marker may go.
     pub removal: Removal,
+    /// What makes a log worth a round.
+    pub worth: Worth,
     /// Which tombstones start the clock.
     pub stamping: Stamping,
     /// Which batch is kept for its end.
@@ -101,6 +128,7 @@ impl Rules {
     pub const fn kafka_3_0() -> Self {
         Self {
             removal: Removal::SegmentMtime,
+            worth: Worth::Dirty,
             stamping: Stamping::WhereverRetained,
             last_of_round: LastOfRound::Off,
             legacy: LegacyBatches::PassThrough,

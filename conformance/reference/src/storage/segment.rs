@@ -1,18 +1,18 @@
 //! A segment: a log file with its three indexes (Kafka's `LogSegment`).
 //!
 //! As in 4.4.0 each batch, not each append, may get an index entry: when more than `index.interval.bytes` were written
-//! since the last one. That holds for cleaned segments too (docs/compaction.md 2.4).
+//! since the last one. That holds for cleaned segments too (docs/compaction.md 2.4). How its indexes are made anew is in
+//! [`segment_recovery`](super::segment_recovery).
 
 use std::path::{Path, PathBuf};
 
+use super::batch::{HEADER_BYTES, LAST_OFFSET_DELTA_AT, MAGIC_AT};
 use super::batch_reader::{BatchReader, LogBatch};
 use super::fs::FileSystem;
-use super::leader_epoch_checkpoint::LeaderEpochs;
 use super::log_error::LogError;
 use super::log_rules::LogConfig;
 use super::names::{Millis, Offset};
-use super::offset_index::{OffsetIndex, relative_offset};
-use super::producer_append::AppendOrigin;
+use super::offset_index::{OffsetIndex, OffsetPosition, relative_offset};
 use super::producer_state::ProducerState;
 use super::segment_batches::{SegmentBatches, StoredBatch};
 use super::segment_files::{FileKind, FileName, FileStage};
@@ -22,19 +22,19 @@ use super::transaction_index::TransactionIndex;
 /// A segment. See the module.
 #[derive(Debug, Clone)]
 pub struct Segment {
-    directory: PathBuf,
-    base: Offset,
-    stage: FileStage,
-    size: u64,
-    index_interval: u64,
-    offset_index: OffsetIndex,
-    time_index: TimeIndex,
-    transaction_index: TransactionIndex,
-    bytes_since_index: u64,
-    largest: Option<TimestampOffset>,
+    pub(super) directory: PathBuf,
+    pub(super) base: Offset,
+    pub(super) stage: FileStage,
+    pub(super) size: u64,
+    pub(super) index_interval: u64,
+    pub(super) offset_index: OffsetIndex,
+    pub(super) time_index: TimeIndex,
+    pub(super) transaction_index: TransactionIndex,
+    pub(super) bytes_since_index: u64,
+    pub(super) largest: Option<TimestampOffset>,
     /// The max timestamp of the first batch: the segment's age counts from it.
-    first_timestamp: Option<Millis>,
-    created: Millis,
+    pub(super) first_timestamp: Option<Millis>,
+    pub(super) created: Millis,
 }
 
 impl Segment {
@@ -98,28 +98,14 @@ impl Segment {
             first_timestamp: None,
             created: fs.modified(&path(FileKind::Log))?,
         };
+        if let Some(last) = segment.offset_index.last()
+            && !segment.is_right(fs, last)?
+        {
+            let fault = format!("an entry for byte {}, where no such batch starts", last.position);
+            return Err(LogError::corrupt(&path(FileKind::OffsetIndex), segment.offset_index.size(), fault));
+        }
         segment.bytes_since_index = size - segment.offset_index.last().map_or(0, |last| u64::from(last.position));
         Ok(segment)
-    }
-
-    /// The segment of a log file whose indexes are empty and to be filled by [`Self::recover`].
-    pub fn rebuild(fs: &dyn FileSystem, directory: &Path, base: Offset, config: &LogConfig) -> Result<Self, LogError> {
-        let path = |kind| FileName::new(base, kind).path(directory);
-        let max_bytes = config.segment_index_bytes;
-        Ok(Self {
-            directory: directory.to_owned(),
-            base,
-            stage: FileStage::Final,
-            size: fs.len(&path(FileKind::Log))?,
-            index_interval: config.index_interval_bytes,
-            offset_index: OffsetIndex::create(fs, &path(FileKind::OffsetIndex), base, max_bytes)?,
-            time_index: TimeIndex::create(fs, &path(FileKind::TimeIndex), base, max_bytes)?,
-            transaction_index: TransactionIndex::create(fs, &path(FileKind::TransactionIndex))?,
-            bytes_since_index: 0,
-            largest: None,
-            first_timestamp: None,
-            created: fs.modified(&path(FileKind::Log))?,
-        })
     }
 
     /// The offset in its name: nothing in it is below.
@@ -226,7 +212,7 @@ impl Segment {
     }
 
     /// Notes a batch that is in the log file at `size`.
-    fn index(&mut self, fs: &dyn FileSystem, batch: &LogBatch<'_>) -> Result<(), LogError> {
+    pub(super) fn index(&mut self, fs: &dyn FileSystem, batch: &LogBatch<'_>) -> Result<(), LogError> {
         let (timestamp, offset) = (batch.max_timestamp(), batch.last_offset());
         if self.size == 0 {
             self.first_timestamp = Some(timestamp);
@@ -253,10 +239,33 @@ impl Segment {
         SegmentBatches::new(fs, &self.path(FileKind::Log), start, self.size)
     }
 
+    /// Where to start reading for an offset: at the batch of the last index entry at or below it, if that batch is there,
+    /// else at the start. An index has no checksum, and one that points wrongly must not hide a record.
+    pub fn start_of(&self, fs: &dyn FileSystem, offset: Offset) -> Result<u64, LogError> {
+        match self.offset_index.entry_for(offset) {
+            Some(entry) if self.is_right(fs, entry)? => Ok(u64::from(entry.position)),
+            _ => Ok(0),
+        }
+    }
+
+    /// Whether a batch with this last offset starts where the entry says.
+    pub(super) fn is_right(&self, fs: &dyn FileSystem, entry: OffsetPosition) -> Result<bool, LogError> {
+        let header = fs.read_at(&self.path(FileKind::Log), u64::from(entry.position), HEADER_BYTES)?;
+        let at = |from: usize| header.get(from..).and_then(|rest| rest.first_chunk::<4>()).copied();
+        let base = header.first_chunk::<8>().map_or(-1, |bytes| i64::from_be_bytes(*bytes));
+        // Formats 0 and 1 have the last offset of a batch in its first field.
+        let delta = match (header.get(MAGIC_AT), at(LAST_OFFSET_DELTA_AT)) {
+            (Some(2), Some(delta)) => i64::from(i32::from_be_bytes(delta)),
+            (Some(2), None) | (None, _) => return Ok(false),
+            (Some(_), _) => 0,
+        };
+        Ok(base.checked_add(delta) == Some(entry.offset.0))
+    }
+
     /// The first batch whose last offset is `offset` or later (`FileRecords#searchForOffsetWithSize`).
     pub fn find(&self, fs: &dyn FileSystem, offset: Offset) -> Result<Option<StoredBatch>, LogError> {
         let path = self.path(FileKind::Log);
-        for batch in self.batches(fs, self.offset_index.lookup(offset)) {
+        for batch in self.batches(fs, self.start_of(fs, offset)?) {
             let batch = batch?;
             if batch.view(&path)?.last_offset() >= offset {
                 return Ok(Some(batch));
@@ -269,62 +278,10 @@ impl Segment {
     pub fn next_offset(&self, fs: &dyn FileSystem) -> Result<Offset, LogError> {
         let path = self.path(FileKind::Log);
         let mut next = self.base;
-        for batch in self.batches(fs, self.offset_index.last().map_or(0, |last| u64::from(last.position))) {
+        for batch in self.batches(fs, self.start_of(fs, Offset(i64::MAX))?) {
             next = batch?.view(&path)?.next_offset();
         }
         Ok(next)
-    }
-
-    /// Checks every batch from the first, rebuilds the indexes and folds the producers and leaders in; cuts the file at
-    /// the first batch that is not valid. How many bytes were cut.
-    pub fn recover(
-        &mut self,
-        fs: &dyn FileSystem,
-        producers: &mut ProducerState,
-        epochs: &mut LeaderEpochs,
-    ) -> Result<u64, LogError> {
-        let path = self.path(FileKind::Log);
-        let whole = self.size;
-        self.reset_indexes(fs)?;
-        let mut least = self.base;
-        for batch in SegmentBatches::new(fs, &path, 0, whole) {
-            let Ok(batch) = batch else { break };
-            let view = batch.view(&path)?;
-            if view.check_crc().is_err() || view.base_offset() < least || view.last_offset() < view.base_offset() {
-                break;
-            }
-            if !self.can_hold(view.last_offset()) {
-                break;
-            }
-            if let LogBatch::V2(v2) = &view {
-                // A producer's batch that cannot be understood is not valid either.
-                let Ok(completed) = producers.append(AppendOrigin::Replay, v2) else { break };
-                if let Some(completed) = completed {
-                    self.end_transaction(fs, producers, &completed)?;
-                }
-                epochs.assign(fs, v2.leader_epoch(), v2.base_offset())?;
-            }
-            self.index(fs, &view)?;
-            least = view.next_offset();
-            producers.set_map_end(least);
-        }
-        let cut = whole - self.size;
-        if cut > 0 {
-            fs.truncate(&path, self.size)?;
-        }
-        self.close(fs)?;
-        Ok(cut)
-    }
-
-    fn reset_indexes(&mut self, fs: &dyn FileSystem) -> Result<(), LogError> {
-        self.offset_index.truncate_to(fs, self.base)?;
-        self.time_index.truncate_to(fs, self.base)?;
-        self.transaction_index.truncate_to(fs, self.base)?;
-        self.size = 0;
-        self.bytes_since_index = 0;
-        self.largest = None;
-        self.first_timestamp = None;
-        Ok(())
     }
 
     /// Notes an aborted transaction, and that it is over.

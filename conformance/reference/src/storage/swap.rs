@@ -8,9 +8,9 @@
 //! 4  .swap -> final names
 //! ```
 //!
-//! Between the steps the directory is synced. Kafka does it once, after step 4, and trusts that a journal keeps the order of
-//! renames; without a journal old files could be gone that no `.swap` replaces, or come back beside it. What is on the
-//! disk at a crash between steps is the same.
+//! Between the steps, and after each old segment, the directory is synced. Kafka does it once, after step 4, and trusts that a journal keeps the order of
+//! renames; without a journal old files could be gone that no `.swap` replaces, or come back beside it, or a
+//! later one be gone while an earlier one comes back. What is on the disk at a crash between steps is the same.
 
 use super::log::Log;
 use super::log_error::LogError;
@@ -32,9 +32,9 @@ impl Log {
             if let Some(segment) = self.segments.remove(offset) {
                 // The segment of the same base lives on, and with it the snapshot.
                 self.delete_segment(segment, now, *offset != base)?;
+                fs.sync_dir(&self.directory)?;
             }
         }
-        fs.sync_dir(&self.directory)?;
         cleaned.change_stage(&*fs, FileStage::Final)?;
         fs.sync_dir(&self.directory)?;
         self.segments.insert(base, cleaned);

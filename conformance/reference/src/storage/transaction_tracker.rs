@@ -8,8 +8,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::batch_reader::LogBatch;
+use super::compression::DEFAULT_LIMIT;
 use super::control::ControlType;
-use super::error::BatchError;
+use super::error::{BatchError, Fault};
 use super::mutation::Mutation;
 use super::names::{Offset, ProducerId};
 use super::rules::Rules;
@@ -44,8 +45,10 @@ pub fn collect_aborted(index: &[AbortedTxn], from: Offset, upper_bound: Offset, 
 }
 
 /// A pass's knowledge of transactions.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct TransactionTracker {
+    /// How many bytes the records of a control batch may have when they are decompressed.
+    limit: usize,
     /// Not reached yet.
     ahead: BinaryHeap<Reverse<AbortedTxn>>,
     /// Reached, its marker not read yet; and whether data of it were seen.
@@ -60,7 +63,14 @@ impl TransactionTracker {
     /// One that knows of nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::within(DEFAULT_LIMIT)
+    }
+
+    /// One that knows of nothing, and decompresses control batches into at most `limit` bytes.
+    #[must_use]
+    pub fn within(limit: usize) -> Self {
+        let (aborted, committed) = (BTreeMap::new(), BTreeSet::new());
+        Self { limit, ahead: BinaryHeap::new(), aborted, committed, retained: Vec::new() }
     }
 
     /// Tells it of aborted transactions. One that it knows of already may be told again.
@@ -98,10 +108,9 @@ impl TransactionTracker {
     }
 
     fn read_control(&mut self, batch: &LogBatch<'_>, rules: Rules) -> Result<bool, BatchError> {
-        let records = batch.records()?;
+        let records = batch.records_within(self.limit)?;
         let Some(record) = records.first() else {
             if rules.slips(Mutation::EmptyControlBatchRead) {
-                use super::error::Fault;
                 return Err(BatchError::new(0, Fault::Control("batch has no record")));
             }
             return Ok(true);
@@ -127,5 +136,11 @@ impl TransactionTracker {
     /// The entries for the index of the segment that was written since the last call, in the order of their markers.
     pub fn take_retained(&mut self) -> Vec<AbortedTxn> {
         std::mem::take(&mut self.retained)
+    }
+}
+
+impl Default for TransactionTracker {
+    fn default() -> Self {
+        Self::new()
     }
 }

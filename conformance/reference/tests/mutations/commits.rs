@@ -4,7 +4,7 @@ use fencepost_reference::coordinator::request::{CommitPartition, OffsetCommitReq
 use fencepost_reference::coordinator::{ErrorCode, Mutation, Rules};
 
 use crate::Claim;
-use crate::group::{Group, named};
+use crate::group::{Group, at, named};
 
 const STALE: ErrorCode = ErrorCode::StaleMemberEpoch;
 
@@ -18,12 +18,17 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             let answer = group.commit_request(one_too_long());
             answer == Ok(vec![ErrorCode::None, ErrorCode::OffsetMetadataTooLarge]) && group.stored("t-1") == -1
         },
-        // PUB-C12.
+        // KAFKA-16371.
         Mutation::OversizedMetadataLeavesPending => |rules| {
             let mut group = Group::two(rules);
             group.commit_request(one_too_long()).is_ok() && group.fetch("a", 2, "t-1") == Ok(-1)
         },
         Mutation::CommitFencedByPartition => |rules| {
+            let mut group = moved_on(rules);
+            group.commit("a", 2, &[("t-0", 5), ("t-3", 5)]) == Err(STALE) && group.stored("t-0") == -1
+        },
+        // t-0 is accepted before t-3 is looked at.
+        Mutation::PartialCommit => |rules| {
             let mut group = moved_on(rules);
             group.commit("a", 2, &[("t-0", 5), ("t-3", 5)]) == Err(STALE) && group.stored("t-0") == -1
         },
@@ -37,10 +42,8 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
         Mutation::AnonymousCommitAccepted => {
             |rules| Group::two(rules).commit("", -1, &[("t-0", 5)]) == Err(ErrorCode::UnknownMemberId)
         }
-        Mutation::TxnCommitWithoutMemberRefused => {
-            |rules| Group::two(rules).txn_commit(9, "", -1, &[("t-0", 5)]).is_ok()
-        }
-        Mutation::CommitAcceptsUnknownMember => {
+        Mutation::TransactionNeedsMember => |rules| Group::two(rules).txn_commit(9, "", -1, &[("t-0", 5)]).is_ok(),
+        Mutation::UnknownMemberAccepted => {
             |rules| Group::two(rules).commit("x", 2, &[("t-0", 5)]) == Err(ErrorCode::UnknownMemberId)
         }
         Mutation::CommitVersionNotChecked => |rules| {
@@ -49,12 +52,16 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
                 == Err(ErrorCode::UnsupportedVersion)
         },
         Mutation::CommitFastPath => |rules| Group::two(rules).commit("a", 2, &[("t-3", 5)]) == Err(STALE),
-        Mutation::CommitAcceptsNewerEpoch => |rules| Group::two(rules).commit("a", 3, &[("t-0", 5)]) == Err(STALE),
+        Mutation::NewerEpochAccepted => |rules| Group::two(rules).commit("a", 3, &[("t-0", 5)]) == Err(STALE),
         Mutation::CommitRefusesOlderEpoch => |rules| moved_on(rules).commit("a", 2, &[("t-0", 5)]).is_ok(),
-        Mutation::CommitAcceptsUnassigned => |rules| moved_on(rules).commit("a", 2, &[("t-3", 5)]) == Err(STALE),
-        // PUB-C08, the last step: t-1 was away and came back.
-        Mutation::CommitIgnoresAssignmentEpoch => |rules| moved_on(rules).commit("a", 1, &[("t-0", 5)]) == Err(STALE),
-        Mutation::CommitForgetsPending => |rules| {
+        Mutation::OwnershipIgnored => |rules| moved_on(rules).commit("a", 2, &[("t-3", 5)]) == Err(STALE),
+        // KAFKA-20066, the last step: t-1 was away and came back.
+        Mutation::AssignmentEpochIgnored => |rules| moved_on(rules).commit("a", 1, &[("t-0", 5)]) == Err(STALE),
+        Mutation::FirstEpochRefused => |rules| {
+            let mut group = moved_on(rules);
+            group.assigned("a") == at(&[("t-0", 2), ("t-1", 2)]) && group.commit("a", 2, &[("t-0", 5)]).is_ok()
+        },
+        Mutation::PendingRefused => |rules| {
             let mut group = moved_on(rules);
             group.target(&[("a", &["t-0"])]);
             group.beat("a", 3).expect("a is asked for t-1");

@@ -33,9 +33,9 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             let as_other = HeartbeatRequest { instance_id: Some("i".into()), ..HeartbeatRequest::new("g", "b", 2) };
             group.heartbeat(as_other) == Err(ErrorCode::FencedInstanceId)
         },
-        Mutation::EpochZeroFenced => |rules| moved_on(rules).join("a", &["t"]) == Ok(3),
-        Mutation::EpochCheckAcceptsNewer => |rules| Group::two(rules).beat("a", 3) == Err(FENCED),
-        Mutation::EpochCheckAcceptsAnyOlder => |rules| {
+        Mutation::RejoinFenced => |rules| moved_on(rules).join("a", &["t"]) == Ok(3),
+        Mutation::NewerHeartbeatAccepted => |rules| Group::two(rules).beat("a", 3) == Err(FENCED),
+        Mutation::AnyOlderHeartbeat => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0", "t-1"])]);
             group.beat("a", 2).expect("a moves to 3");
@@ -51,6 +51,11 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
         Mutation::EpochCheckCountsPending => |rules| {
             let mut group = revoking_at_a_new_epoch(&rules);
             group.owning("a", 2, &["t-0"]) == Err(FENCED)
+        },
+        // S8.
+        Mutation::RefusalBumps => |rules| {
+            let mut group = Group::two(rules);
+            group.beat("a", 3) == Err(FENCED) && group.group_epoch() == 2
         },
         Mutation::RejoinForgetsAssignment => |rules| {
             let mut group = Group::two(rules);

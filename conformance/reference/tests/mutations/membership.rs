@@ -7,9 +7,10 @@ use fencepost_reference::coordinator::{ErrorCode, Mutation, Rules};
 use crate::Claim;
 use crate::group::{Group, at, tp};
 
+#[allow(clippy::too_many_lines, reason = "a table: a claim for each slip")]
 pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
     Some(match mutation {
-        Mutation::StaticLeaveKeepsPending => |rules| {
+        Mutation::LeaveKeepsPending => |rules| {
             let mut group = static_member(rules);
             group.target(&[("a", &["t-0"])]);
             group.beat_static("a", "i", 1);
@@ -31,17 +32,23 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.join_static("b", "i", &["t"]).expect("b takes its place");
             !group.has_member("a") && group.beat("a", 1) == Err(ErrorCode::UnknownMemberId)
         },
+        Mutation::ReplacedMemberAccepted => |rules| {
+            let mut group = static_member(rules);
+            group.leave_static("a", "i", -2).expect("a leaves for a while");
+            group.join_static("b", "i", &["t"]).expect("b takes its place");
+            group.commit("a", 1, &[("t-0", 5)]) == Err(ErrorCode::UnknownMemberId)
+        },
         Mutation::ReplacementForgetsAssignment => |rules| {
             let mut group = static_member(rules);
             group.leave_static("a", "i", -2).expect("a leaves for a while");
             group.join_static("b", "i", &["t"]).expect("b takes its place");
             group.epoch("b") == 1 && group.assigned("b") == at(&[("t-0", 0), ("t-1", 0)])
         },
-        Mutation::RemovalKeepsGroupEpoch => |rules| {
+        Mutation::RemovalWithoutBump => |rules| {
             let mut group = Group::two(rules);
             group.leave("b").is_ok() && group.group_epoch() == 3
         },
-        Mutation::EmptyGroupLagsBehind => |rules| {
+        Mutation::EmptyGroupLags => |rules| {
             let mut group = Group::two(rules);
             group.leave("a").expect("a leaves");
             group.leave("b").expect("b leaves");
@@ -83,7 +90,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.owning("a", 2, &["t-0"]).expect("a acknowledges");
             group.fire(TimerKind::Rebalance, "a").is_none()
         },
-        Mutation::TimersNotStartedAtLoad => |rules| {
+        Mutation::TimersNotArmed => |rules| {
             let mut group = revoking(rules);
             group.fail_over();
             let rebalances = group.fire(TimerKind::Rebalance, "a") == Some(TimerEffect::Removed);

@@ -12,8 +12,8 @@ use crate::group::{Group, T, named};
 
 pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
     Some(match mutation {
-        // PUB-C07.
-        Mutation::MarkerOverwritesNewer => |rules| {
+        // KAFKA-14505.
+        Mutation::MarkerWins => |rules| {
             let mut group = Group::two(rules);
             group.txn_commit(9, "a", 2, &[("t-0", 10)]).expect("the offset is staged");
             group.commit("a", 2, &[("t-0", 20)]).expect("a plain commit");
@@ -47,7 +47,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             let newer = TxnOffsetCommitRequest { producer_epoch: ProducerEpoch(1), ..request.clone() };
             group.txn_request(newer).is_ok() && group.txn_request(request) == Err(ErrorCode::InvalidProducerEpoch)
         },
-        // PUB-C06.
+        // KAFKA-19163.
         Mutation::ExpiryForgetsTransactions => |rules| {
             let config = Config { offsets_retention_ms: 60, ..Config::default() };
             let mut group = Group::two_configured(rules, config);
@@ -63,13 +63,11 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             expired && stays && group.stored("t-1") == 101
         },
         Mutation::FetchNotFenced => |rules| Group::two(rules).fetch("a", 3, "t-0") == Err(ErrorCode::StaleMemberEpoch),
-        Mutation::FetchAcceptsOlderEpoch => {
-            |rules| Group::two(rules).fetch("a", 1, "t-0") == Err(ErrorCode::StaleMemberEpoch)
-        }
+        Mutation::FetchUnchecked => |rules| Group::two(rules).fetch("a", 1, "t-0") == Err(ErrorCode::StaleMemberEpoch),
         Mutation::FetchAcceptsUnknownMember => {
             |rules| Group::two(rules).fetch("x", 2, "t-0") == Err(ErrorCode::UnknownMemberId)
         }
-        Mutation::FetchIgnoresTransactions => |rules| {
+        Mutation::UnstableOffsetAnswered => |rules| {
             let mut group = Group::two(rules);
             group.txn_commit(9, "a", 2, &[("t-0", 10)]).expect("the offset is staged");
             group.fetch("a", 2, "t-0") == Err(ErrorCode::UnstableOffsetCommit)
@@ -83,12 +81,12 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
                 _ => false,
             }
         },
-        Mutation::AnswersBeforeReplication => |rules| {
+        Mutation::AnsweredAboveTheHighWatermark => |rules| {
             let mut coordinator = held(rules);
             let Reply::Waits(ticket) = coordinator.handle(&simple_commit(5)).reply else { return false };
             coordinator.replicate(None).first().is_some_and(|(released, answer)| *released == ticket && answer.is_ok())
         },
-        // PUB-C05.
+        // KAFKA-20634.
         Mutation::HighWatermarkAfterLeadership => |rules| {
             let mut coordinator = held(rules);
             let Reply::Waits(ticket) = coordinator.handle(&simple_commit(100)).reply else { return false };

@@ -8,8 +8,8 @@ use crate::group::{Group, at, set};
 
 pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
     Some(match mutation {
-        // PUB-C02: the report that comes with a newer target is not lost.
-        Mutation::NewTargetOverridesRevocation => |rules| {
+        // KAFKA-16249: the report that comes with a newer target is not lost.
+        Mutation::AcknowledgementMissed => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0"]), ("b", &["t-1"])]);
             group.beat("a", 2).expect("a is asked for t-1");
@@ -17,13 +17,13 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.owning("a", 2, &["t-0"]).expect("a acknowledges");
             group.state("a") == MemberState::Stable && group.epoch("a") == 4
         },
-        Mutation::OwnPendingNotFree => |rules| {
+        Mutation::OwnPendingTaken => |rules| {
             let mut group = revoking(rules);
             group.target(&[("a", &["t-0", "t-1"])]);
             group.owning("a", 2, &["t-0"]).expect("a acknowledges");
             group.state("a") == MemberState::Stable && group.assigned("a") == at(&[("t-0", 2), ("t-1", 4)])
         },
-        Mutation::UnsubscribedTopicsKept => |rules| {
+        Mutation::UnsubscribedKept => |rules| {
             let mut group = Group::new(rules);
             group.target(&[("a", &["t-0", "u-0"])]);
             group.join("a", &["t", "u"]).expect("a joins");
@@ -47,26 +47,35 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             let member = group.member("a");
             member.state == MemberState::Unrevoked && member.previous_member_epoch == member.member_epoch
         },
-        // PUB-C14.
-        Mutation::NothingHeldBack => |rules| {
+        // crabka #521.
+        Mutation::GrantedAtOnce => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0"]), ("b", &["t-1"])]);
             group.beat("b", 2) == Ok((3, None)) && !group.shares_a_partition()
         },
-        Mutation::AbsentOwnedReleases => |rules| {
+        Mutation::PendingIsFree => |rules| {
+            let mut group = revoking(rules);
+            group.beat("b", 2) == Ok((3, None)) && !group.shares_a_partition()
+        },
+        Mutation::PendingPartitionRenewed => |rules| revoking(rules).pending("a") == at(&[("t-1", 2)]),
+        Mutation::MemberEpochBeforeRevocation => |rules| {
+            let group = revoking(rules);
+            group.state("a") == MemberState::Unrevoked && group.epoch("a") == 2
+        },
+        Mutation::AbsentOwnedIsEmpty => |rules| {
             let mut group = revoking(rules);
             group.beat("a", 2) == Ok((2, None)) && group.pending("a") == at(&[("t-1", 2)])
         },
-        Mutation::RevocationNotAwaited => |rules| {
+        Mutation::RevokedAtOnce => |rules| {
             let mut group = revoking(rules);
             group.beat("b", 2) == Ok((3, None))
         },
-        Mutation::KeptPartitionsRestamped => |rules| {
+        Mutation::KeptPartitionRenewed => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0", "t-1"])]);
             group.beat("a", 2).is_ok() && group.assigned("a") == at(&[("t-0", 2), ("t-1", 2)])
         },
-        Mutation::RegrantKeepsOldEpoch => |rules| {
+        Mutation::RegrantKeepsEpoch => |rules| {
             let mut group = revoking(rules);
             group.target(&[("a", &["t-0", "t-1"])]);
             group.owning("a", 2, &["t-0"]).expect("t-1 is given back");

@@ -25,6 +25,12 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.assigned("a") == at(&[("t-0", 3), ("t-1", 3)])
                 && group.commit("a", 2, &[("t-0", 5)]) == Err(ErrorCode::StaleMemberEpoch)
         },
+        Mutation::HighWatermarkIgnored => |rules| {
+            let mut group = Group::two(rules);
+            group.commit("a", 2, &[("t-0", 5)]).expect("a commits");
+            group.fail_over();
+            group.stored("t-0") == 5
+        },
         Mutation::LoadIgnoresAssignmentEpochs => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0", "t-1"])]);
@@ -32,8 +38,8 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.fail_over();
             group.commit("a", 2, &[("t-0", 5)]).is_ok()
         },
-        // PUB-C01.
-        Mutation::PendingRemovalFreesAssigned => |rules| {
+        // KAFKA-16147.
+        Mutation::RegrantForgetsOwner => |rules| {
             let mut group = Group::two(rules);
             group.target(&[("a", &["t-0"]), ("b", &["t-1"])]);
             group.beat("a", 2).expect("a is asked for t-1");
@@ -43,7 +49,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             group.beat("b", 2).expect("b wants t-1");
             group.state("b") == MemberState::Unreleased && !group.shares_a_partition()
         },
-        // PUB-C03, as reported and in its variant.
+        // KAFKA-19862, as reported and in its variant.
         Mutation::ReplayRefusesTakeover => |rules| {
             let log = [has("m1", 11, T, &[0]), has("m2", 12, T, &[0]), has("m1", 13, T, &[1])];
             let variant =
@@ -54,7 +60,7 @@ pub(crate) fn claim(mutation: Mutation) -> Option<Claim> {
             });
             ends_well && load(&rules, &variant).is_some_and(|group| group.member("m1").assigned.keys().eq([&tp("u-0")]))
         },
-        // PUB-C04, its first case.
+        // KAFKA-17306, its first case.
         Mutation::ReplayRefusesAbsent => |rules| {
             let key = MemberKey { group_id: "g".to_owned(), member_id: "m1".to_owned() };
             let log = [

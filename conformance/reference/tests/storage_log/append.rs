@@ -93,7 +93,7 @@ fn a_clients_horizon_survives_the_leader_unless_that_is_repaired() {
             let mut open = opening(false, 0);
             open.rules = rules;
             open.config = LogConfig { timestamp_type, ..config() };
-            let mut log = Log::open(fs, &directory(), open).expect("opened");
+            let mut log = Log::open(fs, &directory(), &open).expect("opened");
             let expired = BatchBuilder::new(BatchHeader::plain(Offset(0)))
                 .delete_horizon(Some(Millis(5)))
                 .record(Record::new(Offset(0), Millis(900), Some(b"k"), None))

@@ -4,4 +4,5 @@ mod append;
 mod crash;
 mod files;
 mod read;
+mod recovery;
 mod support;

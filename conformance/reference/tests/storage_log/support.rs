@@ -42,7 +42,7 @@ pub(crate) fn opening(clean_shutdown: bool, recovery_point: i64) -> OpenLog {
 }
 
 pub(crate) fn open(fs: &Arc<MemoryFs>) -> Log {
-    Log::open(fs.clone(), &directory(), opening(false, 0)).expect("the log opens")
+    Log::open(fs.clone(), &directory(), &opening(false, 0)).expect("the log opens")
 }
 
 pub(crate) fn new_log() -> (Arc<MemoryFs>, Log) {

@@ -9,6 +9,7 @@ use fencepost_reference::storage::names::{Offset, ProducerEpoch, ProducerId};
 use fencepost_reference::storage::partition::RoundEnd;
 use fencepost_reference::storage::producer_append::{AppendOrigin, TransactionProtocol};
 use fencepost_reference::storage::round::Progress;
+use fencepost_reference::storage::rules::{CheckpointClamp, Rules};
 
 use crate::support::{Driven, Producer, config, record};
 
@@ -69,6 +70,69 @@ fn n2_needs_an_index_entry_between_the_marker_and_the_first_dirty_offset() {
     let sparse = LogConfig { index_interval_bytes: 4096, ..config() };
     let left = n2(LogRules::kafka_4_4(), TransactionProtocol::One, sparse);
     assert!(!left.contains(&"0:k=v".to_owned()), "{left:?}");
+}
+
+/// How the round after the first one ends early, with its first group swapped and F as it was.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    CrashBeforeTheCheckpoint,
+    AbortInTheSecondGroup,
+}
+
+/// An aborted transaction of P, whose emptied data batch is kept because it is P's last (protocol 1), and its index entry with
+/// it. Then a round that swaps and does not get to its checkpoint: F lies inside of a segment that holds the entry.
+fn n2_without_a_full_map(rules: LogRules, protocol: TransactionProtocol, ending: Ending) -> Vec<String> {
+    let mut driven = Driven::new(rules, 1000);
+    driven.partition.set_config(LogConfig { segment_bytes: 1000, ..config() });
+    let mut p = Producer::new(7, protocol);
+    driven.put_as(&mut p, "x", Some("1")).expect("appended");
+    driven.end(&mut p, false);
+    driven.put("k", Some("v"));
+    driven.clean_all();
+    driven.put("y", Some("1"));
+    driven.partition.roll().expect("rolled");
+    driven.put("large", Some(&"z".repeat(900)));
+    driven.settle();
+    let mut recopied = 0;
+    let mut hook = |_: &mut Log, progress: Progress| {
+        recopied += usize::from(matches!(progress, Progress::RecopyChunk(..)));
+        let stop = matches!(ending, Ending::AbortInTheSecondGroup) && recopied == 3;
+        if stop { Err(LogError::CleaningAborted) } else { Ok(()) }
+    };
+    let end = match ending {
+        Ending::CrashBeforeTheCheckpoint => RoundEnd::WithoutCheckpoint,
+        Ending::AbortInTheSecondGroup => RoundEnd::Checkpointed,
+    };
+    driven.partition.clean_with(&mut hook, end).expect("no file failed");
+    let first_dirty = driven.partition.first_dirty().expect("read").expect("written");
+    let merged = driven.partition.log().segments().next().expect("a segment").base();
+    assert!(merged < first_dirty, "F lies inside of a merged segment");
+    let mut driven = match ending {
+        Ending::CrashBeforeTheCheckpoint => driven.crash(),
+        Ending::AbortInTheSecondGroup => driven,
+    };
+    driven.put_as(&mut p, "k", None).expect("appended");
+    driven.end(&mut p, true);
+    driven.clean_all();
+    for now in [6000, 7000] {
+        driven.clock(now);
+        driven.put("y", Some("2"));
+        driven.clean_all();
+    }
+    driven.committed().into_iter().filter(|line| line.contains(":k=")).collect()
+}
+
+/// Found by the random walks, without a map that ever fills: it is N2 whenever a round swaps without its checkpoint.
+#[test]
+fn n2_needs_no_full_map_where_a_round_loses_its_checkpoint_under_protocol_1() {
+    for ending in [Ending::CrashBeforeTheCheckpoint, Ending::AbortInTheSecondGroup] {
+        let kafka = n2_without_a_full_map(LogRules::kafka_4_4(), TransactionProtocol::One, ending);
+        assert_eq!(kafka, ["2:k=v"], "the deleted key is back for good: {ending:?}");
+        let repaired = n2_without_a_full_map(LogRules::repaired(), TransactionProtocol::One, ending);
+        assert_eq!(repaired, [""; 0], "{ending:?}");
+        let next_epoch = n2_without_a_full_map(LogRules::kafka_4_4(), TransactionProtocol::Two, ending);
+        assert_eq!(next_epoch, [""; 0], "protocol 2 keeps the marker instead of the data, and no entry: {ending:?}");
+    }
 }
 
 /// The horizon counts from the start of the round, and the value is readable until its group is swapped.
@@ -150,7 +214,10 @@ fn n6_a_client_sends_a_tombstone_that_has_expired_already() {
 
 #[test]
 fn n8_what_is_written_below_the_checkpoint_after_a_truncation_is_never_mapped() {
-    for (rules, back) in RULES.into_iter().zip([true, false]) {
+    // The repair of N8 alone: that of N3 would stamp the tombstone one round later.
+    let kafka = LogRules::kafka_4_4();
+    let clamped = Rules { checkpoint_clamp: CheckpointClamp::Always, ..kafka.cleaner };
+    for (rules, back) in [(kafka, true), (LogRules { cleaner: clamped, ..kafka }, false)] {
         let mut driven = Driven::new(rules, 10);
         driven.put("k", Some("v"));
         driven.put("a", Some("1"));

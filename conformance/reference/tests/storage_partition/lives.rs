@@ -3,6 +3,7 @@
 use fencepost_reference::storage::log_rules::LogRules;
 use fencepost_reference::storage::names::Millis;
 use fencepost_reference::storage::producer_append::TransactionProtocol::{One, Two};
+use fencepost_reference::storage::rules::Rules;
 
 use crate::support::{Driven, Producer};
 
@@ -124,4 +125,56 @@ fn aborted_data_go_at_once_and_nothing_of_a_later_transaction_with_them() {
         assert_eq!(driven.committed(), ["2:b=committed"]);
         assert!(!driven.batches().iter().any(|line| line.contains("aborted")));
     }
+}
+
+/// The rule before KIP-534 by the times of files (docs/compaction.md 4.2).
+#[test]
+fn kafka_8522_by_the_times_of_files_a_tombstone_in_a_small_log_never_goes() {
+    for (rules, stays) in [(before_kip_534(), true), (LogRules::kafka_4_4(), false)] {
+        let mut driven = Driven::new(rules, 10);
+        driven.put("k", None);
+        driven.put("y", Some("1"));
+        driven.clean_all();
+        for day in 1..20 {
+            driven.clock(5000 + 1000 * day);
+            driven.put("y", Some("1"));
+            driven.clean_all();
+        }
+        assert_eq!(driven.batches().iter().any(|line| line.contains("k=null")), stays);
+    }
+}
+
+/// The same rule in the other direction (docs/compaction.md 4.3), with hours for milliseconds.
+#[test]
+fn kafka_4545_by_the_times_of_files_a_tombstone_goes_before_its_reader_has_had_time() {
+    for (rules, told) in [(before_kip_534(), false), (LogRules::kafka_4_4(), true)] {
+        let mut driven = Driven::new(rules, 10);
+        let hour = |hour: i64| 5000 + 100 * hour;
+        let mut config = crate::support::config();
+        config.delete_retention_ms = Some(Millis(24 * 100));
+        config.segment_bytes = 1000;
+        driven.partition.set_config(config);
+        driven.put("k", Some("v"));
+        driven.partition.roll().expect("rolled");
+        driven.clock(hour(1));
+        driven.put("k", None);
+        driven.partition.roll().expect("rolled");
+        driven.clock(hour(99));
+        driven.put("large", Some(&"z".repeat(950)));
+        driven.settle();
+        driven.clock(hour(100) - 10);
+        assert_eq!(driven.committed()[0], "0:k=v", "a reader at 99.9 h");
+        driven.clock(hour(100));
+        driven.clean();
+        assert_eq!(driven.committed()[0], "1:k=null");
+        driven.clock(hour(100) + 10);
+        driven.put("y", Some("1"));
+        driven.clean_all();
+        let rest = driven.committed();
+        assert_eq!(rest.contains(&"1:k=null".to_owned()), told, "0.1 h after its first cleaning: {rest:?}");
+    }
+}
+
+fn before_kip_534() -> LogRules {
+    LogRules { cleaner: Rules::kafka_3_0(), ..LogRules::kafka_4_4() }
 }

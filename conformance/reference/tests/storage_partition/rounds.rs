@@ -219,3 +219,60 @@ fn a_second_pass_over_what_a_first_one_left_unsaid_leads_to_the_same_log() {
         assert_eq!(driven.batches().len(), once.len(), "{once:?} {:?}", driven.batches());
     }
 }
+
+#[test]
+fn of_several_logs_the_one_with_the_highest_ratio_is_taken_and_one_that_is_held_up_is_not() {
+    use fencepost_reference::storage::batch_builder::{BatchBuilder, BatchHeader};
+    use fencepost_reference::storage::checkpoint::TopicPartition;
+    use fencepost_reference::storage::cleaner_manager::{CleanerManager, CleaningState};
+    use fencepost_reference::storage::memory_fs::MemoryFs;
+    use fencepost_reference::storage::recovery::OpenLog;
+    use fencepost_reference::storage::rules::CheckpointClamp;
+
+    let fs = std::sync::Arc::new(MemoryFs::new());
+    let log_dir = std::path::Path::new("/logs");
+    let open = |partition: i32, batches: i64| {
+        let open = OpenLog {
+            partition: TopicPartition::new("t", partition),
+            config: config(),
+            rules: LogRules::kafka_4_4(),
+            log_start: Offset(0),
+            recovery_point: Offset(0),
+            clean_shutdown: false,
+            now: crate::support::NOW,
+        };
+        let mut log = Log::open(fs.clone(), &log_dir.join(open.partition.to_string()), &open).expect("opens");
+        for offset in 0..batches {
+            let record = crate::support::record("k", Some("v"), open.now);
+            let batch = BatchBuilder::new(BatchHeader::plain(Offset(offset)));
+            let record = fencepost_reference::storage::record::Record { offset: Offset(offset), ..record };
+            log.append_as_follower(&batch.record(record).build().expect("a batch"), open.now).expect("appended");
+            log.roll(open.now).expect("rolled");
+        }
+        log.set_high_watermark(log.end_offset());
+        log
+    };
+    let (a, b, c) = (open(0, 4), open(1, 4), open(2, 0));
+    let logs = [&a, &b, &c];
+    let path = log_dir.join("cleaner-offset-checkpoint");
+    fs.create(&path).expect("created");
+    fs.append(&path, b"0\n2\nt 0 3\nt 1 2\n").expect("written");
+    let mut manager = CleanerManager::new(log_dir, CheckpointClamp::WhileCompacting);
+    let now = crate::support::NOW;
+    let grab = |manager: &mut CleanerManager| {
+        manager.grab_filthiest(&*fs, &logs, now).expect("no file failed").map(|chosen| chosen.partition.partition)
+    };
+    assert_eq!(grab(&mut manager), Some(1), "half of it is dirty, of the other a quarter");
+    assert_eq!(grab(&mut manager), Some(0), "the first is in progress");
+    assert_eq!(grab(&mut manager), None, "an empty log is never chosen");
+    manager.abort_and_pause(b.partition());
+    assert_eq!(manager.check_not_aborted(b.partition()), Err(LogError::CleaningAborted));
+    manager.done_cleaning(&*fs, &logs, b.partition(), Offset(4)).expect("done");
+    assert_eq!(manager.state(b.partition()), Some(CleaningState::Paused(1)));
+    assert_eq!(manager.checkpoints(&*fs).expect("read")[b.partition()], Offset(2), "an aborted round moves nothing");
+    manager.abort_and_pause(b.partition());
+    manager.resume(b.partition());
+    assert_eq!(grab(&mut manager), None, "it was paused twice");
+    manager.resume(b.partition());
+    assert_eq!(grab(&mut manager), Some(1));
+}

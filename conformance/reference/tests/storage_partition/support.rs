@@ -1,5 +1,6 @@
 //! A small partition in memory and short ways to drive it.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -140,7 +141,7 @@ impl Driven {
         for batch in self.partition.dump().expect("it reads").iter().flat_map(|segment| &segment.batches) {
             let mut line = format!("{}-{}", batch.first, batch.last);
             if let Some(horizon) = batch.delete_horizon {
-                line += &format!(" h={horizon}");
+                let _ = write!(line, " h={horizon}");
             }
             match (batch.control, batch.records.is_empty()) {
                 (true, true) => line += " empty marker",
@@ -150,7 +151,7 @@ impl Driven {
             }
             if !batch.control {
                 for record in &batch.records {
-                    line += &format!(" {}", text(record));
+                    let _ = write!(line, " {}", text(record));
                 }
             }
             lines.push(line);

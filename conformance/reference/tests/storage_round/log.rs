@@ -44,6 +44,8 @@ pub(crate) struct Log {
     pub(crate) indexed: bool,
     pub(crate) producers: ActiveProducers,
     pub(crate) checks: Vec<Progress>,
+    /// The most bytes that a round asked for at a time.
+    pub(crate) largest_read: usize,
     pub(crate) abort_at: Option<usize>,
     pub(crate) outcome: Option<RoundOutcome>,
     open: BTreeMap<ProducerId, Offset>,
@@ -75,6 +77,7 @@ impl Log {
             indexed: true,
             producers: ActiveProducers::new(),
             checks: Vec::new(),
+            largest_read: 0,
             abort_at: None,
             outcome: None,
             open: BTreeMap::new(),
@@ -171,8 +174,23 @@ impl Log {
         self.high_watermark = self.next;
     }
 
+    /// The last stable offset, if everything is below the high watermark.
+    pub(crate) fn last_stable(&self) -> Offset {
+        self.open.values().min().copied().unwrap_or(self.next)
+    }
+
+    /// The base of the segment that holds the last stable offset.
+    pub(crate) fn bound(&self) -> Offset {
+        let stable = self.last_stable();
+        self.segments.iter().map(|segment| segment.base).rfind(|base| *base <= stable).unwrap_or_default()
+    }
+
+    pub(crate) fn is_open(&self, producer: i64) -> bool {
+        self.open.contains_key(&ProducerId(producer))
+    }
+
     pub(crate) fn clean(&mut self) -> Result<RoundOutcome, RoundError<Aborted>> {
-        let upper_bound = self.segments.last().unwrap().base;
+        let upper_bound = self.bound();
         let mut input = RoundInput::new(self.first_dirty, upper_bound, self.now, self.rules);
         input.chunk_bytes = self.chunk_bytes;
         input.limits.segment_bytes = self.segment_bytes;
@@ -279,6 +297,7 @@ impl RoundStorage for Log {
     }
 
     fn read(&mut self, segment: Offset, position: u64, bytes: usize) -> Result<Vec<u8>, Aborted> {
+        self.largest_read = self.largest_read.max(bytes);
         let rest = &self.find(segment).bytes[usize::try_from(position).unwrap()..];
         Ok(rest[..bytes.min(rest.len())].to_vec())
     }

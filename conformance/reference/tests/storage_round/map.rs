@@ -61,9 +61,27 @@ fn a_batch_larger_than_the_buffer_is_read_whole() {
             log.value("k", &"x".repeat(500 * round));
         }
         log.roll();
+        let size = log.segments[0].bytes.len() as u64;
         assert_eq!(log.clean_at(5000), 3);
         assert_eq!(log.records().len(), 1);
+        assert_eq!(log.outcome.map(|outcome| outcome.bytes_read), Some(size));
     }
+}
+
+#[test]
+fn a_buffer_grows_no_further_than_its_largest_batch_makes_it() {
+    let mut log = Log::kafka();
+    log.chunk_bytes = 100;
+    for index in 0..200 {
+        log.value(&index.to_string(), "v");
+    }
+    log.roll();
+    log.clean_at(5000);
+    assert_eq!(log.largest_read, 100, "however long the segment");
+    log.value("large", &"x".repeat(1000));
+    log.roll();
+    log.clean_at(5000);
+    assert!((1061..=1600).contains(&log.largest_read), "doubled until the batch fits: {}", log.largest_read);
 }
 
 #[test]

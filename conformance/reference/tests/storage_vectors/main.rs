@@ -7,12 +7,16 @@ use std::fmt::Write as _;
 
 use bytes::*;
 use fencepost_reference::storage::batch::{BatchBuilder, RecordBatch, TimestampType};
+use fencepost_reference::storage::batch_builder::clear_delete_horizon;
 use fencepost_reference::storage::batch_reader::{BatchReader, LogBatch};
+use fencepost_reference::storage::clean_times::NOTHING_KNOWN;
 use fencepost_reference::storage::compression::{Compression, DEFAULT_LIMIT};
 use fencepost_reference::storage::control::Marker;
 use fencepost_reference::storage::filter::filter_batch;
+use fencepost_reference::storage::legacy;
 use fencepost_reference::storage::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId};
 use fencepost_reference::storage::offset_map::{ExactOffsetMap, OffsetMap};
+use fencepost_reference::storage::record::Record;
 use fencepost_reference::storage::retention::{ActiveProducers, LastRecord, Pass};
 use fencepost_reference::storage::rules::{LegacyBatches, Rules};
 
@@ -100,6 +104,8 @@ impl Setting {
             upper_bound: Offset(2000),
             high_watermark: if self.keep_last { batch.next_offset() } else { Offset(2000) },
             young_file: self.young_file,
+            clean_times: &NOTHING_KNOWN,
+            replicated: Offset(i64::MAX),
             producers: &self.producers,
         };
         let mut out = Vec::new();
@@ -295,6 +301,37 @@ fn a_tombstone_of_format_1_is_converted_and_stamped_in_one_pass() {
     let passed = Rules { legacy: LegacyBatches::PassThrough, ..Rules::kafka_4_4() };
     assert_eq!(Setting { rules: passed, ..Setting::default() }.pass(M1), M1);
     assert_eq!(Setting { young_file: false, ..Setting::default() }.pass(M1), "");
+}
+
+// An older broker, or a client, that does not know of bit 6 leaves such batches.
+#[test]
+fn a_base_timestamp_that_is_no_records_time_moves_no_record() {
+    let mut bytes = unhex(A1);
+    clear_delete_horizon(&mut bytes).unwrap();
+    let unstamped = hex(&bytes);
+    assert_eq!(RecordBatch::new(&bytes).unwrap().records(), RecordBatch::new(&unhex(A0)).unwrap().records());
+    // A horizon of its own, and the times as they were: 6000 + 100 for 5000 + 100.
+    let stamped = Setting { now: 6000, ..Setting::default() }.pass(&unstamped);
+    let times = |text: &str| -> Vec<i64> {
+        RecordBatch::new(&unhex(text)).unwrap().records().unwrap().iter().map(|record| record.timestamp.0).collect()
+    };
+    assert_eq!(times(&stamped), [1000, 1005, 1003]);
+    assert_eq!(RecordBatch::new(&unhex(&stamped)).unwrap().delete_horizon(), Some(Millis(6100)));
+    // Without the tombstone it is built anew on the first record's time.
+    assert_eq!(Setting { superseded: &["k1", "k2"], ..Setting::default() }.pass(&unstamped), A5);
+}
+
+// Format 0 wrote the header checksum of LZ4 over the frame's magic too: 0x1a for 0x82.
+#[test]
+fn a_wrapper_of_format_0_is_read_whatever_its_lz4_header_checksum() {
+    let record = Record::new(Offset(5), Millis::NONE, Some(b"k"), Some(b"v"));
+    for (magic, sound) in [(0, true), (1, false)] {
+        let mut bytes = Vec::new();
+        legacy::write(&mut bytes, magic, Compression::Lz4, None, std::slice::from_ref(&record)).unwrap();
+        let checksum = bytes.windows(3).position(|header| header == [0x60, 0x40, 0x82]).expect("a header") + 2;
+        bytes[checksum] = 0x1a;
+        assert_eq!(only(&bytes).records().is_ok(), sound);
+    }
 }
 
 #[test]

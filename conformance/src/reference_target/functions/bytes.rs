@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use fencepost_fixtures::fencing::{Fencing, GivenMember, Outcome};
+use fencepost_fixtures::fencing::{Fencing, GivenMember, LogRecord, Outcome};
 use fencepost_fixtures::names::Epoch;
 use fencepost_reference::coordinator as reference;
 use fencepost_reference::coordinator::log::{Entry, Log};
@@ -14,9 +14,9 @@ use fencepost_reference::coordinator::records::{
 };
 use fencepost_reference::coordinator::{Config, Coordinator, Rules};
 
-use super::super::GROUP;
 use super::super::answers::phase;
-use super::{current, name_of};
+use super::super::{GROUP, System};
+use super::{current, name_of, topic_of};
 use crate::target::{Decision, Fault};
 
 /// The member to whom the value belongs. Its name is in the key, which a trace does not give.
@@ -55,6 +55,30 @@ pub(super) fn load(rules: &Rules, value: &str) -> Decision<Fencing> {
         pending_revocation: with_epochs(&member.pending_revocation),
         classic: member.classic,
     }))
+}
+
+/// Loads a log. One that can't be read is the trace's error, as above; one that the coordinator can't load is the answer.
+pub(super) fn load_log(rules: &Rules, records: &[LogRecord]) -> Decision<Fencing> {
+    let refused = || Decision::Error("UNKNOWN_SERVER_ERROR".to_owned());
+    let mut entries = Vec::new();
+    let mut topics = BTreeMap::new();
+    for (offset, LogRecord { key, value }) in (0..).zip(records) {
+        let value = match value.as_deref().map(decode_hexadecimal) {
+            Some(None) => return refused(),
+            value => value.flatten(),
+        };
+        let record = decode_hexadecimal(key).and_then(|key| Record::decode(&key, value.as_deref()).ok());
+        let Some(record) = record else { return refused() };
+        if let Record::ConsumerGroupCurrentMemberAssignment { value: Some(value), .. } = &record {
+            let held = value.assigned_partitions.iter().chain(&value.partitions_pending_revocation);
+            topics.extend(held.map(|entry| (entry.topic_id, topic_of(entry.topic_id))));
+        }
+        entries.push((offset, Entry::Record { record, producer: None }));
+    }
+    match Coordinator::load(rules.clone(), Config::default(), &Log::from_entries(entries)) {
+        Ok(coordinator) => Decision::Outcome(Outcome::State(System::loaded(coordinator, topics).state())),
+        Err(_) => refused(),
+    }
 }
 
 /// Writes a member's value, in hexadecimal.

@@ -4,23 +4,34 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import fencepost.kafka.compaction.CompactionFunction;
+import fencepost.kafka.compaction.CompactionTrace;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Path;
 import java.util.Map;
 
 /**
  * The envelope of the driver protocol: hello, reset, step, bye.
  *
  * <p>Each answer to reset and step echoes the trace (and the step) and is one of {@code ok}, {@code error},
- * {@code skipped} and {@code broken}. What an operation means is {@link FencingTrace}'s matter; here nothing knows
- * about groups.
+ * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace} and of {@link
+ * CompactionTrace}; here nothing knows about groups or logs. A trace's id begins with its protocol.
  */
 final class DriverProtocol {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int STACK_FRAMES_IN_A_REPORT = 6;
 
-    private FencingTrace trace;
+    private static final String COMPACTION = "compaction/";
+
+    private final Path logs;
+    private Trace trace;
     private String traceId;
+
+    /** A driver that keeps its logs below a directory. */
+    DriverProtocol(Path logs) {
+        this.logs = logs;
+    }
 
     /** The line to answer with; null after {@code bye}. */
     String answer(String line) {
@@ -45,10 +56,14 @@ final class DriverProtocol {
 
     private void reset(JsonNode request, ObjectNode answer) {
         traceId = request.path("trace").asText();
-        trace = null;
         answer.put("trace", traceId);
         try {
-            trace = new FencingTrace(request.path("configure"));
+            if (trace != null) {
+                trace.close();
+            }
+            trace = null;
+            JsonNode configure = request.path("configure");
+            trace = traceId.startsWith(COMPACTION) ? new CompactionTrace(configure, logs) : new FencingTrace(configure);
             answer.putObject("ok");
         } catch (Skipped reason) {
             answer.put("skipped", reason.getMessage());
@@ -69,9 +84,10 @@ final class DriverProtocol {
             return;
         }
         try {
-            Outcome outcome = request.has("do") ? trace.step(request.get("do")) : Outcome.NOTHING;
+            String broker = request.path("broker").asText(null);
+            Outcome outcome = request.has("do") ? trace.step(request.get("do"), broker) : Outcome.NOTHING;
             // Observed before anything is put into the answer, so that a failure leaves it either whole or broken.
-            ObjectNode state = request.path("observe").asBoolean() ? trace.observe() : null;
+            ObjectNode state = request.path("observe").asBoolean() ? trace.observe(broker) : null;
             ObjectNode body = outcome.error() == null ? answer.putObject("ok") : answer.put("error", outcome.error());
             if (outcome.answer() != null) {
                 body.set("answer", outcome.answer());
@@ -93,9 +109,11 @@ final class DriverProtocol {
     }
 
     /** A function trace, which needs no reset. */
-    private static void call(JsonNode request, ObjectNode answer) {
+    private void call(JsonNode request, ObjectNode answer) {
         try {
-            Reply reply = FunctionCall.decide(request.path("given"), request.get("call"));
+            Reply reply = request.path("trace").asText().startsWith(COMPACTION)
+                ? CompactionFunction.decide(request.path("given"), request.get("call"), logs)
+                : FunctionCall.decide(request.path("given"), request.get("call"));
             if (reply.error() == null) {
                 answer.putObject("ok").set("outcome", reply.answer());
             } else {

@@ -21,7 +21,7 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorResult;
  *
  * <p>The operations are those of fencepost's vocabulary, in its JSON form; docs/fencing.md says what each is.
  */
-final class FencingTrace {
+final class FencingTrace implements Trace {
     private static final long FIRST_PRODUCER_ID = 1000;
 
     private final ManualClock clock = new ManualClock();
@@ -60,16 +60,13 @@ final class FencingTrace {
         return settings;
     }
 
-    ObjectNode observe() {
+    @Override
+    public ObjectNode observe(String broker) {
         return observation.of(coordinator.shard(), members::name, this::producerName);
     }
 
-    /**
-     * Carries out one operation.
-     *
-     * @throws Skipped where this driver, or this release of Kafka, has no such thing
-     */
-    Outcome step(JsonNode operation) {
+    @Override
+    public Outcome step(JsonNode operation, String broker) {
         if (operation.size() != 1 || !operation.isObject()) {
             throw new IllegalArgumentException("an operation is a map of one entry");
         }

@@ -16,12 +16,13 @@ final class Hello {
         hello.put("protocol_version", PROTOCOL_VERSION);
         hello.put("name", "Apache Kafka");
         hello.put("version", KafkaRelease.version());
-        hello.set("protocols", Answers.array(List.of("fencing")));
+        hello.set("protocols", Answers.array(List.of("fencing", "compaction")));
         hello.putArray("variants");
         hello.set("kinds", Answers.array(List.of("wire", "state", "function")));
         var features = hello.putArray("features");
         List.of("targets", "timers", "lagging_high_watermark", "static_members", "classic_members", "transactions",
-            "leader_epochs", "bytes", "topics_change", "max_size").forEach(features::add);
+            "leader_epochs", "bytes", "topics_change", "max_size", "rounds_in_steps", "restart", "crash_in_swap", "followers",
+            "time_look_up", "segment_deletion", "producer_expiration").forEach(features::add);
         if (KafkaRelease.hasAssignmentInterval()) {
             features.add("assignment_interval");
         }
@@ -38,6 +39,6 @@ final class Hello {
         FencingTrace trace = new FencingTrace(json.objectNode().set("topics", json.objectNode().put("t", 1)));
         ObjectNode join = json.objectNode().put("member", "a").put("epoch", 0);
         join.putArray("owned");
-        return trace.step(json.objectNode().set("heartbeat", join)).answer().path("epoch").asInt();
+        return trace.step(json.objectNode().set("heartbeat", join), null).answer().path("epoch").asInt();
     }
 }

@@ -31,13 +31,13 @@ import org.apache.kafka.server.authorizer.AuthorizableRequestContext;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /**
- * Where the classes of 4.1, 4.2, 4.3 and 4.4 differ, and the only file that knows it.
+ * Where the coordinator's classes of 4.1, 4.2, 4.3 and 4.4 differ, and the only file that knows it.
  *
  * <p>The rest of the driver is compiled against one release at a time and calls Kafka directly. What has another
  * signature somewhere is looked up here by reflection: by name and number of parameters where the name stayed, by what
  * the parameters are where only their order or number changed.
  */
-final class KafkaRelease {
+public final class KafkaRelease {
     private static final String RUNTIME = "org.apache.kafka.coordinator.common.runtime.";
     private static final String GROUP = "org.apache.kafka.coordinator.group.";
 
@@ -71,7 +71,7 @@ final class KafkaRelease {
     }
 
     /** The version of the artefacts on the class path, as they say it themselves. */
-    static String version() {
+    public static String version() {
         try (InputStream stream = KafkaRelease.class.getResourceAsStream("/kafka/kafka-version.properties")) {
             Properties properties = new Properties();
             properties.load(stream);
@@ -192,11 +192,11 @@ final class KafkaRelease {
     }
 
     /** A field that has no accessor, of an object or of what it inherits. */
-    static Object peek(Object object, String name) {
+    public static Object peek(Object object, String name) {
         return peek(field(object.getClass(), name), object);
     }
 
-    static Object peek(Field field, Object object) {
+    public static Object peek(Field field, Object object) {
         try {
             return field.get(object);
         } catch (IllegalAccessException problem) {
@@ -204,7 +204,7 @@ final class KafkaRelease {
         }
     }
 
-    static Field field(Class<?> type, String name) {
+    public static Field field(Class<?> type, String name) {
         for (Class<?> holder = type; holder != null; holder = holder.getSuperclass()) {
             try {
                 Field field = holder.getDeclaredField(name);
@@ -218,7 +218,7 @@ final class KafkaRelease {
     }
 
     /** The method of that name and number of parameters, inherited or not, public or not; null where there is none. */
-    static Method method(Class<?> type, String name, int parameters) {
+    public static Method method(Class<?> type, String name, int parameters) {
         for (Class<?> holder = type; holder != null; holder = holder.getSuperclass()) {
             for (Method method : holder.getDeclaredMethods()) {
                 if (method.getName().equals(name) && method.getParameterCount() == parameters && !method.isBridge()) {
@@ -231,7 +231,7 @@ final class KafkaRelease {
     }
 
     /** Calls it; what it throws comes out as it was thrown. */
-    static Object call(Method method, Object target, Object... arguments) {
+    public static Object call(Method method, Object target, Object... arguments) {
         try {
             return method.invoke(target, arguments);
         } catch (InvocationTargetException thrown) {
@@ -245,7 +245,8 @@ final class KafkaRelease {
         return wrapper == null ? wrapped : make(wrapper.getConstructors()[0], wrapped);
     }
 
-    private static Object make(Constructor<?> constructor, Object... arguments) {
+    /** Makes one; what the constructor throws comes out as it was thrown. */
+    public static Object make(Constructor<?> constructor, Object... arguments) {
         try {
             return constructor.newInstance(arguments);
         } catch (InvocationTargetException thrown) {
@@ -270,7 +271,8 @@ final class KafkaRelease {
         return new IllegalStateException(thrown.getCause());
     }
 
-    private static Class<?> find(String name) {
+    /** The class of that name; null where there is none. */
+    public static Class<?> find(String name) {
         try {
             return Class.forName(name);
         } catch (ClassNotFoundException absent) {
@@ -278,7 +280,8 @@ final class KafkaRelease {
         }
     }
 
-    private static Method firstOf(Method preferred, Method other) {
+    /** The first of two of which a release has one. */
+    public static <T> T firstOf(T preferred, T other) {
         return preferred != null ? preferred : other;
     }
 

@@ -9,11 +9,17 @@ import org.apache.kafka.common.utils.Time;
  *
  * <p>It does not start at 0, which Kafka takes for "no assignment was computed yet".
  */
-final class ManualClock implements Time {
-    private long nowMs = 1_000_000L;
+public final class ManualClock implements Time {
+    // Rounds of the cleaner run in a thread of their own.
+    private volatile long nowMs = 1_000_000L;
 
     void advance(long byMs) {
-        nowMs += byMs;
+        nowMs = nowMs + byMs;
+    }
+
+    /** Shows this from now on. */
+    public void set(long toMs) {
+        nowMs = toMs;
     }
 
     @Override

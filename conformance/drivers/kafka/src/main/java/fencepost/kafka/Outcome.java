@@ -10,8 +10,8 @@ import java.util.Map;
  * @param reply null where nothing was answered: the operation has no answer, or it waits for the high watermark
  * @param completes by the name that the earlier request gave itself
  */
-record Outcome(Reply reply, Map<String, Reply> completes) {
-    static final Outcome NOTHING = new Outcome(null, Map.of());
+public record Outcome(Reply reply, Map<String, Reply> completes) {
+    public static final Outcome NOTHING = new Outcome(null, Map.of());
 
     ObjectNode answer() {
         return reply == null ? null : reply.answer();

@@ -12,12 +12,12 @@ import org.apache.kafka.common.protocol.Errors;
  *
  * @param error the name that Kafka gives the error
  */
-record Reply(ObjectNode answer, String error) {
-    static Reply of(ObjectNode answer) {
+public record Reply(ObjectNode answer, String error) {
+    public static Reply of(ObjectNode answer) {
         return new Reply(answer, null);
     }
 
-    static Reply of(Errors error) {
+    public static Reply of(Errors error) {
         return new Reply(null, error.name());
     }
 
@@ -27,7 +27,7 @@ record Reply(ObjectNode answer, String error) {
      * @throws IllegalStateException for what is no answer of the protocol but a fault (of Kafka, or of the driver that
      *     called it in a way in which a broker does not)
      */
-    static Reply ofThrown(Throwable thrown) {
+    public static Reply ofThrown(Throwable thrown) {
         Throwable cause = thrown;
         while ((cause instanceof CompletionException || cause instanceof ExecutionException) && cause.getCause() != null) {
             cause = cause.getCause();

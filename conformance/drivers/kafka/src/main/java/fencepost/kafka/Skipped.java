@@ -1,10 +1,10 @@
 package fencepost.kafka;
 
 /** An operation that this driver cannot carry out on this release of Kafka; the message says why. */
-final class Skipped extends RuntimeException {
+public final class Skipped extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    Skipped(String reason) {
+    public Skipped(String reason) {
         super(reason, null, false, false);
     }
 }

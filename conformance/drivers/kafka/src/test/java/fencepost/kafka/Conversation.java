@@ -3,6 +3,8 @@ package fencepost.kafka;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A test's side of the driver protocol: lines of JSON to the driver, the answers back. Single quotes stand for double
@@ -10,14 +12,39 @@ import com.fasterxml.jackson.databind.ObjectMapper;
  */
 final class Conversation {
     private static final ObjectMapper JSON = new ObjectMapper();
+    static final Path LOGS = LogDirectory.create(null);
+    private static final AtomicInteger CONVERSATIONS = new AtomicInteger();
 
-    private final DriverProtocol driver = new DriverProtocol();
+    private final DriverProtocol driver = new DriverProtocol(LOGS.resolve("" + CONVERSATIONS.incrementAndGet()));
+    private final String trace;
     private int step;
+
+    /** A conversation that has not come to a trace yet. */
+    Conversation() {
+        this("test");
+    }
+
+    private Conversation(String trace) {
+        this.trace = trace;
+    }
 
     /** A conversation about a new coordinator. */
     static Conversation configured(String configure) {
-        Conversation conversation = new Conversation();
-        conversation.say("{'cmd':'reset','trace':'test','configure':" + configure + "}");
+        return begun("test", configure);
+    }
+
+    /** A conversation about an empty log, at 5000 on the clock and with D = 100; {@code more} begins with a comma. */
+    static Conversation ofLog(int mapEntries, int transactionProtocol, String more) {
+        return begun("compaction/test", "{'now_ms':5000,'delete_retention_ms':100,'index_interval_bytes':0,'map_entries':"
+            + mapEntries + ",'transaction_protocol':" + transactionProtocol + more + "}");
+    }
+
+    private static Conversation begun(String trace, String configure) {
+        Conversation conversation = new Conversation(trace);
+        JsonNode answer = conversation.say("{'cmd':'reset','trace':'" + trace + "','configure':" + configure + "}");
+        if (!answer.has("ok")) {
+            throw new AssertionError(configure + " was answered with " + answer);
+        }
         return conversation;
     }
 
@@ -41,7 +68,22 @@ final class Conversation {
     /** The whole answer to a step. */
     JsonNode step(String operation) {
         step++;
-        return say("{'cmd':'step','trace':'test','at':[" + step + "],'do':" + operation + ",'observe':false}");
+        return say("{'cmd':'step','trace':'" + trace + "','at':[" + step + "],'do':" + operation + ",'observe':false}");
+    }
+
+    /** The same on one of several brokers. */
+    JsonNode stepAt(String broker, String operation) {
+        step++;
+        return say("{'cmd':'step','trace':'" + trace + "','at':[" + step + "],'broker':'" + broker + "','do':" + operation
+            + ",'observe':true}");
+    }
+
+    /** Operations that must all be accepted. */
+    Conversation after(String... operations) {
+        for (String operation : operations) {
+            answer(operation);
+        }
+        return this;
     }
 
     /** The answer of an operation that must be accepted. */
@@ -63,7 +105,7 @@ final class Conversation {
     }
 
     JsonNode state() {
-        JsonNode answer = say("{'cmd':'step','trace':'test','at':[" + step + "],'observe':true}");
+        JsonNode answer = say("{'cmd':'step','trace':'" + trace + "','at':[" + step + "],'observe':true}");
         if (!answer.has("ok")) {
             throw new AssertionError("the state was answered with " + answer);
         }

@@ -2,9 +2,6 @@ package dev.fencepost.broker.demo;
 
 import dev.fencepost.broker.SingleNodeBroker;
 import java.util.Map;
-import java.util.Timer;
-import java.util.TimerTask;
-import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.utils.internals.AppInfoParser;
 
@@ -22,7 +19,7 @@ public final class DemoZombieCommit {
     private DemoZombieCommit() {}
 
     public static void main(String[] arguments) throws Exception {
-        limitTime();
+        TimeLimit.set(LIMIT_MS);
         boolean asDescribed;
         try (DelayingProxy proxy = new DelayingProxy();
                 SingleNodeBroker broker = SingleNodeBroker.startBehind(proxy.port(), Map.of())) {
@@ -69,16 +66,5 @@ public final class DemoZombieCommit {
                     + (fenced ? "" : "The control was expected to refuse m0's commit, and each input to count once."));
         }
         return zombie && fenced;
-    }
-
-    /** A run that hangs must not stay. Exiting runs the hooks that stop the broker and remove its directory. */
-    private static void limitTime() {
-        new Timer("time-limit", true).schedule(new TimerTask() {
-            @Override
-            public void run() {
-                System.err.println("not finished within " + TimeUnit.MILLISECONDS.toSeconds(LIMIT_MS) + " s; giving up");
-                System.exit(4);
-            }
-        }, LIMIT_MS);
     }
 }
