@@ -234,7 +234,7 @@ pub(super) fn behaviours(list: &mut List) {
         },
     );
     rows.add(
-        Smoke,
+        Full,
         &[KAFKA, ORACLE],
         "empty-transactions",
         "3.2: transactions that wrote nothing here",
@@ -321,7 +321,7 @@ pub(super) fn designs(list: &mut List) {
         Bounds { watch: true, ..strip },
     );
     rows.add(
-        Smoke,
+        Full,
         &["checkpoint-pair", "checkpoint-list", "record-header", KAFKA, ORACLE],
         "rare-rounds",
         "tombstones alone, with a consumer; the map never fills",
