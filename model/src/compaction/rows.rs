@@ -22,7 +22,7 @@ impl Rows<'_> {
     }
 }
 
-/// N1 to N8 and the divergence of replicas: Kafka's rule, and the repair.
+/// N1 to N6: Kafka's rule, and the repair.
 pub(super) fn findings(list: &mut List) {
     let mut rows = Rows(list);
     rows.add(
@@ -89,6 +89,11 @@ pub(super) fn findings(list: &mut List) {
         "N6: a client writes a horizon that has passed",
         Bounds { client_horizons: true, reader: READER, offsets: 2, clock: 3, ..Bounds::BASE },
     );
+}
+
+/// N8 and the divergence of replicas.
+pub(super) fn cuts(list: &mut List) {
+    let mut rows = Rows(list);
     let cut = Bounds { keys: 2, offsets: 3, clock: 3, truncations: 1, policies: 2, ..Bounds::BASE };
     rows.add(
         Smoke,
