@@ -6,7 +6,7 @@ use fencepost_fixtures::variants::{CompactionRules, Rules, find};
 use super::Compaction;
 use super::bounds::{Bounds, Setting};
 use super::mutant::Mutant;
-use crate::protocol::{Catalogue, Configuration, Exported, Goal, Tier};
+use crate::protocol::{Catalogue, Configuration, Goal, Tier};
 
 /// The name of the oracle: KIP-534 with every repair.
 pub const ORACLE: &str = "delete-horizon-repaired";
@@ -58,8 +58,6 @@ impl Catalogue for Compaction {
     }
 
     fn goals() -> Vec<Goal> {
-        Vec::new()
+        super::goals::goals()
     }
 }
-
-impl Exported for Compaction {}

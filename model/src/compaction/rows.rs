@@ -241,6 +241,13 @@ pub(super) fn behaviours(list: &mut List) {
     rows.add(
         Full,
         &[KAFKA, ORACLE],
+        "pairs-map-of-two",
+        "the same where every round has a map of two, as in a trace",
+        Bounds { pairs: true, keys: 2, deletable: 2, map_least: 2, map_most: 2, offsets: 4, ..Bounds::BASE },
+    );
+    rows.add(
+        Smoke,
+        &[KAFKA, ORACLE],
         "empty-transactions",
         "3.2: transactions that wrote nothing here",
         Bounds { empty_transactions: true, watch: true, plain: false, offsets: 4, ..Bounds::TRANSACTION },
