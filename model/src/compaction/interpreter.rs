@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use fencepost_fixtures::KafkaError;
 use fencepost_fixtures::compaction::{
-    Alter, Answer, Append, CleanupPolicy, Configure, Crash, EndTransaction, Isolation as SeenIsolation, Operation, Read,
-    State, SwapStep, TransactionResult,
+    Alter, Answer, Append, CleanupPolicy, Configure, Crash, EndTransaction, Isolation as SeenIsolation, Operation,
+    Read, State, SwapStep, TransactionResult,
 };
 use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::variants::CompactionRules;
@@ -253,9 +253,11 @@ impl Interpreter {
             _ => return Err("the model has no such batch".to_owned()),
         };
         let values: Vec<_> = records.iter().map(|record| record.value.clone()).collect();
-        let text = |value: &Option<_>| value.as_ref().map_or(0, |name: &fencepost_fixtures::names::RecordName| {
-            u32::try_from(name.as_str().len()).unwrap_or(u32::MAX)
-        });
+        let text = |value: &Option<_>| {
+            value.as_ref().map_or(0, |name: &fencepost_fixtures::names::RecordName| {
+                u32::try_from(name.as_str().len()).unwrap_or(u32::MAX)
+            })
+        };
         self.make_room(place, 61 + values.iter().map(|value| 8 + text(value)).sum::<u32>())?;
         let (replica, setting) = self.replica_mut(place)?;
         setting.bounds.idempotent = !transactional;

@@ -75,8 +75,8 @@ pub mod replica;
 pub mod round;
 pub mod rows;
 pub mod slips;
-pub mod tracker;
 pub mod traces;
+pub mod tracker;
 pub mod truth;
 pub mod words;
 

@@ -188,13 +188,7 @@ impl<'a> Rendering<'a> {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        place: usize,
-        operation: Operation,
-        note: Option<&str>,
-        accepted: bool,
-    ) -> Result<(), String> {
+    fn step(&mut self, place: usize, operation: Operation, note: Option<&str>, accepted: bool) -> Result<(), String> {
         let at = self.name(place);
         let Reply { answer, error } = self.interpreter.apply(at.as_ref(), &operation)?;
         if let (Some(error), true) = (error, accepted) {

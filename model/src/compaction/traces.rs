@@ -4,9 +4,7 @@
 //! held against the replica of the path, so that a trace cannot say something that the model did not do.
 
 use fencepost_fixtures::compaction::{Compaction as Vocabulary, State};
-use fencepost_fixtures::trace::{
-    Behaviour, Body, Header, Origin, Protocol as ProtocolName, Step, Trace, TraceId,
-};
+use fencepost_fixtures::trace::{Behaviour, Body, Header, Origin, Protocol as ProtocolName, Step, Trace, TraceId};
 use fencepost_fixtures::variants::{self, CompactionRules, Rules};
 use fencepost_fixtures::{Document, KafkaError};
 use stateright::Model;

@@ -14,6 +14,7 @@
 
 use super::log::Log;
 use super::log_error::LogError;
+use super::mutation::Mutation;
 use super::names::{Millis, Offset};
 use super::segment::Segment;
 use super::segment_files::FileStage;
@@ -28,7 +29,11 @@ impl Log {
         cleaned.change_stage(&*fs, FileStage::Swap)?;
         fs.sync_dir(&self.directory)?;
         let base = cleaned.base();
-        for offset in old {
+        let mut old: Vec<_> = old.to_vec();
+        if self.rules.cleaner.slips(Mutation::OldFilesDeletedLastFirst) {
+            old.reverse();
+        }
+        for offset in &old {
             if let Some(segment) = self.segments.remove(offset) {
                 // The segment of the same base lives on, and with it the snapshot.
                 self.delete_segment(segment, now, *offset != base)?;

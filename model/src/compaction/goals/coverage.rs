@@ -18,17 +18,9 @@ const COVERAGE: &[(&str, &[&str])] = &[
     ),
     (
         "kafka-4.4/lost-end",
-        &[
-            "2.2 the checkpoint is above the log's end",
-            "2.7 a truncation does not lower the checkpoint",
-        ],
+        &["2.2 the checkpoint is above the log's end", "2.7 a truncation does not lower the checkpoint"],
     ),
-    (
-        "delete-horizon-repaired/minimum-lag",
-        &[
-            "2.2 the bound is the minimum compaction lag",
-        ],
-    ),
+    ("delete-horizon-repaired/minimum-lag", &["2.2 the bound is the minimum compaction lag"]),
     (
         "delete-horizon-repaired/pairs",
         &[
@@ -59,9 +51,7 @@ const COVERAGE: &[(&str, &[&str])] = &[
     ),
     (
         "kafka-4.4/away-follower-transactions",
-        &[
-            "2.4 an aborted transaction from before the first dirty offset is looked at",
-        ],
+        &["2.4 an aborted transaction from before the first dirty offset is looked at"],
     ),
     (
         "delete-horizon-repaired/empty-transactions",
@@ -106,10 +96,7 @@ const COVERAGE: &[(&str, &[&str])] = &[
     ),
     (
         "delete-horizon-repaired/emptied-marker",
-        &[
-            "A6 a marker at its horizon: emptied",
-            "2.6 the marker stands for its producer",
-        ],
+        &["A6 a marker at its horizon: emptied", "2.6 the marker stands for its producer"],
     ),
     (
         "kafka-4.4/pairs",
@@ -129,17 +116,11 @@ const COVERAGE: &[(&str, &[&str])] = &[
     ),
     (
         "kafka-4.4/away-follower",
-        &[
-            "C the batch is stamped, all records retained",
-            "6.1 a follower copies a batch with its horizon",
-        ],
+        &["C the batch is stamped, all records retained", "6.1 a follower copies a batch with its horizon"],
     ),
     (
         "delete-horizon-repaired/lost-end",
-        &[
-            "2.7 a truncation lowers the checkpoint",
-            "2.7 a truncation above the checkpoint",
-        ],
+        &["2.7 a truncation lowers the checkpoint", "2.7 a truncation above the checkpoint"],
     ),
     (
         "delete-horizon-repaired/crash-merged-protocol-1",
@@ -153,31 +134,12 @@ const COVERAGE: &[(&str, &[&str])] = &[
             "2.8 producers are replayed from the log",
         ],
     ),
-    (
-        "delete-horizon-repaired/crash-merged-protocol-2",
-        &[
-            "2.8 a crash: old segments come back",
-        ],
-    ),
-    (
-        "delete-horizon-repaired/compact-and-delete",
-        &[
-            "2.10 the oldest segment is deleted",
-        ],
-    ),
-    (
-        "delete-horizon-repaired/expiry",
-        &[
-            "3.4 a producer is forgotten",
-        ],
-    ),
+    ("delete-horizon-repaired/crash-merged-protocol-2", &["2.8 a crash: old segments come back"]),
+    ("delete-horizon-repaired/compact-and-delete", &["2.10 the oldest segment is deleted"]),
+    ("delete-horizon-repaired/expiry", &["3.4 a producer is forgotten"]),
     (
         "delete-horizon-repaired/client-horizon",
-        &[
-            "3.5 a reader reads a record",
-            "3.5 a reader passes over a gap",
-            "N6 a client's horizon is cleared",
-        ],
+        &["3.5 a reader reads a record", "3.5 a reader passes over a gap", "N6 a client's horizon is cleared"],
     ),
     (
         "kafka-4.4/pairs-map-of-two",
@@ -187,19 +149,8 @@ const COVERAGE: &[(&str, &[&str])] = &[
             "C the batch is stamped, some records retained",
         ],
     ),
-    (
-        "segment-mtime/late-first-round",
-        &[
-            "4.1 the age of the file keeps it",
-            "4.1 the age of the file lets it go",
-        ],
-    ),
-    (
-        "horizon-makes-dirty/idle",
-        &[
-            "2.1 a log is worth a round: a horizon has passed",
-        ],
-    ),
+    ("segment-mtime/late-first-round", &["4.1 the age of the file keeps it", "4.1 the age of the file lets it go"]),
+    ("horizon-makes-dirty/idle", &["2.1 a log is worth a round: a horizon has passed"]),
 ];
 
 pub(super) fn goals(goals: &mut Vec<Goal>) {

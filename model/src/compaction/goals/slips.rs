@@ -22,17 +22,24 @@ const BROKEN: &[Broken] = &[
         Mutant::IndexOfMapped,
         &[
             ("L3", "An aborted transaction above the mapped part is not known to the recopy, and its data stay"),
-            ("S1", "An aborted transaction above the mapped part is not known, and its data supersede a committed value"),
+            (
+                "S1",
+                "An aborted transaction above the mapped part is not known, and its data supersede a committed value",
+            ),
             ("S10", "Aborted data lose their entry above the mapped part, and a read_committed reader gets them"),
-            ("S8", "A marker goes, since its aborted transaction above the mapped part was not known, and its data stay"),
+            (
+                "S8",
+                "A marker goes, since its aborted transaction above the mapped part was not known, and its data stay",
+            ),
             ("S9", "Aborted data above the mapped part lose their entry in the transaction index"),
         ],
     ),
     (
         Mutant::LastNotKept,
-        &[
-            ("S17", "A round drops the last batch below the high watermark, and who copies the log never learns its end"),
-        ],
+        &[(
+            "S17",
+            "A round drops the last batch below the high watermark, and who copies the log never learns its end",
+        )],
     ),
     (
         Mutant::ProducerNotKept,
@@ -43,39 +50,18 @@ const BROKEN: &[Broken] = &[
     ),
     (
         Mutant::ProducerBySequence,
-        &[
-            ("L1", "Every batch looks like its producer's last, and what should go stays as a header"),
-        ],
+        &[("L1", "Every batch looks like its producer's last, and what should go stays as a header")],
     ),
-    (
-        Mutant::EmptiedMarkerFails,
-        &[
-            ("L5", "The first record of an emptied marker is read, and the cleaner gives up"),
-        ],
-    ),
-    (
-        Mutant::EmptyOutputFails,
-        &[
-            ("L5", "A segment of headers alone can't be written, and the cleaner gives up"),
-        ],
-    ),
-    (
-        Mutant::SegmentMustFit,
-        &[
-            ("L5", "A segment whose keys do not fit into the map stops the cleaner"),
-        ],
-    ),
+    (Mutant::EmptiedMarkerFails, &[("L5", "The first record of an emptied marker is read, and the cleaner gives up")]),
+    (Mutant::EmptyOutputFails, &[("L5", "A segment of headers alone can't be written, and the cleaner gives up")]),
+    (Mutant::SegmentMustFit, &[("L5", "A segment whose keys do not fit into the map stops the cleaner")]),
     (
         Mutant::FilteredTwice,
-        &[
-            ("S1", "A segment is filtered a second time with the tracker of the first, and a committed value goes"),
-        ],
+        &[("S1", "A segment is filtered a second time with the tracker of the first, and a committed value goes")],
     ),
     (
         Mutant::GapNotSkipped,
-        &[
-            ("L5", "The mapped part ends before a gap at a segment's end, and the round gets nowhere"),
-        ],
+        &[("L5", "The mapped part ends before a gap at a segment's end, and the round gets nowhere")],
     ),
     (
         Mutant::AbortedStamped,
@@ -117,7 +103,10 @@ const BROKEN: &[Broken] = &[
             ("L3", "A round does not know what was aborted, and aborted data stay"),
             ("S1", "A round does not know what was aborted, and aborted data supersede a committed value"),
             ("S10", "A round does not know what was aborted, and a read_committed reader gets aborted data"),
-            ("S9", "A round does not know what was aborted, and aborted data lose their entry in the transaction index"),
+            (
+                "S9",
+                "A round does not know what was aborted, and aborted data lose their entry in the transaction index",
+            ),
         ],
     ),
     (
@@ -127,18 +116,8 @@ const BROKEN: &[Broken] = &[
             ("L6", "What expires now is kept, and stays for ever in an idle log"),
         ],
     ),
-    (
-        Mutant::HorizonRenewed,
-        &[
-            ("S5", "Each rebuild sets the horizon anew"),
-        ],
-    ),
-    (
-        Mutant::EmptyDataUnseen,
-        &[
-            ("S8", "An emptied data batch does not count as data, and the marker goes before it"),
-        ],
-    ),
+    (Mutant::HorizonRenewed, &[("S5", "Each rebuild sets the horizon anew")]),
+    (Mutant::EmptyDataUnseen, &[("S8", "An emptied data batch does not count as data, and the marker goes before it")]),
     (
         Mutant::TombstonesAtOnce,
         &[
@@ -147,43 +126,36 @@ const BROKEN: &[Broken] = &[
             ("S7", "A tombstone goes with the round that maps it"),
         ],
     ),
-    (
-        Mutant::TombstoneNotMapped,
-        &[
-            ("S13", "A tombstone does not count for the map, and the value below it stays"),
-        ],
-    ),
-    (
-        Mutant::AbortedMapped,
-        &[
-            ("S1", "Aborted data count for the map, and a committed value goes"),
-        ],
-    ),
+    (Mutant::TombstoneNotMapped, &[("S13", "A tombstone does not count for the map, and the value below it stays")]),
+    (Mutant::AbortedMapped, &[("S1", "Aborted data count for the map, and a committed value goes")]),
     (
         Mutant::DirtyFromBound,
-        &[
-            ("S13", "A partial round moves the first dirty offset to its bound, and what it did not map counts as clean"),
-        ],
+        &[(
+            "S13",
+            "A partial round moves the first dirty offset to its bound, and what it did not map counts as clean",
+        )],
     ),
     (
         Mutant::CheckpointFirst,
-        &[
-            ("S13", "The checkpoint is written before the groups are swapped, and an aborted round leaves what counts as clean"),
-        ],
+        &[(
+            "S13",
+            "The checkpoint is written before the groups are swapped, and an aborted round leaves what counts as clean",
+        )],
     ),
     (
         Mutant::GroupsDescend,
         &[
-            ("S15", "Old files are renamed last first, and after a crash an older segment comes back between newer ones"),
+            (
+                "S15",
+                "Old files are renamed last first, and after a crash an older segment comes back between newer ones",
+            ),
             ("S2", "Old files are renamed last first, and after a crash a deleted key comes back"),
             ("S7", "Old files are renamed last first, and a client's horizon lets the tombstone go at once"),
         ],
     ),
     (
         Mutant::IndexNotCopied,
-        &[
-            ("S8", "A cleaned segment gets no transaction index, and a marker goes before its data"),
-        ],
+        &[("S8", "A cleaned segment gets no transaction index, and a marker goes before its data")],
     ),
 ];
 
@@ -197,7 +169,8 @@ pub(super) fn goals(goals: &mut Vec<Goal>) {
         let Some(configuration) = configurations.iter().find(of) else { continue };
         for (property, title) in *properties {
             let text = format!("compaction/slip/{mutant}/{}", property.to_lowercase().replace('\'', "-whole"));
-            let twin = if ALIKE.contains(&(*mutant, property)) { None } else { format!("{text}/repaired").parse().ok() };
+            let twin =
+                if ALIKE.contains(&(*mutant, property)) { None } else { format!("{text}/repaired").parse().ok() };
             let Ok(id) = text.parse() else { continue };
             goals.push(Goal {
                 id,
