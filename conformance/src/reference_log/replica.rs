@@ -229,8 +229,8 @@ impl Replica {
         self.files = self.files.reopened();
         for (path, length) in lost {
             match length {
-                0 => self.files.remove(Path::new(&path)).map_err(LogError::from)?,
-                length => self.files.truncate(Path::new(&path), length).map_err(LogError::from)?,
+                None => self.files.remove(Path::new(&path)).map_err(LogError::from)?,
+                Some(length) => self.files.truncate(Path::new(&path), length).map_err(LogError::from)?,
             }
         }
         if crash.loses_snapshots {
@@ -244,18 +244,15 @@ impl Replica {
         Ok(self.open(now)?)
     }
 
-    /// To what length each segment's file is cut where the log is lost from `from` on; 0 for a segment that is lost.
-    fn places_from(&mut self, from: i64) -> Result<Vec<(String, u64)>, Refused> {
+    /// To what length each segment's file is cut where the log is lost from `from` on; none for a segment that goes. One
+    /// that begins at `from` stays, empty.
+    fn places_from(&mut self, from: i64) -> Result<Vec<(String, Option<u64>)>, Refused> {
         let mut places = Vec::new();
         for segment in self.partition()?.dump()? {
-            let kept: usize =
-                segment.batches.iter().take_while(|batch| batch.last.0 < from).map(|batch| batch.bytes.len()).sum();
-            let whole: usize = segment.batches.iter().map(|batch| batch.bytes.len()).sum();
-            if kept < whole {
-                // The file of the first segment stays, so that there is a log.
-                let length = if segment.base.0 >= from && segment.base.0 > 0 { 0 } else { kept as u64 };
-                places.push((format!("{DIRECTORY}/t-0/{:020}.log", segment.base.0), length));
-            }
+            let kept = segment.batches.iter().take_while(|batch| batch.last.0 < from);
+            let kept: usize = kept.map(|batch| batch.bytes.len()).sum();
+            let length = if segment.base.0 > from { None } else { Some(kept as u64) };
+            places.push((format!("{DIRECTORY}/t-0/{:020}.log", segment.base.0), length));
         }
         Ok(places)
     }

@@ -497,7 +497,9 @@ impl Broker {
                 batch.due = 0;
             }
             if batch.late == 1 {
-                batch.late = if batch.horizon == 0 { 0 } else { batch.horizon + 1 };
+                let starts = setting.rules.tombstones == HorizonRule::RecordHeader && !batch.is_control();
+                let delay = if starts { self.world.retention } else { 0 };
+                batch.late = if batch.horizon == 0 { 0 } else { batch.horizon + delay + 1 };
             }
             self.append(setting, batch, trail);
         }

@@ -48,6 +48,7 @@ impl Catalogue for Compaction {
     fn configurations() -> Vec<Configuration<Self>> {
         let mut list = List(Vec::new());
         super::rows::findings(&mut list);
+        super::rows::cuts(&mut list);
         super::rows::questions(&mut list);
         super::rows::behaviours(&mut list);
         super::rows::designs(&mut list);

@@ -30,6 +30,16 @@
 //! **Variants** are those of `fencepost_fixtures::variants`, slips those of [`mutant`], properties S1 to S18 and L1 to L6
 //! those of [`properties`]. **Bounds** and their reasons stand in [`bounds`], [`catalogue`] and [`rows`].
 //!
+//! **Where the map never fills** (`*-protocol-1`, `*-protocol-2` in [`rows`]): an abort or a crash between a swap and the
+//! checkpoint breaks nothing as long as each group is one segment. Where segments are merged, the first dirty offset then
+//! lies inside a segment, and N2 comes about without a full map, but only under transaction protocol 1: the emptied data
+//! batch that is kept for the producer keeps the entry of its aborted transaction alive for one round more. Under protocol
+//! 2 the marker is kept instead, and the entry is gone. The repair of N2 repairs this too.
+//!
+//! **What the repairs cost.** Stamping only what was clean before (N3) takes one round more, and a lost checkpoint begins
+//! anew; a removal that waits for all replicas (6.2) waits for ever for one that is gone. L6 fails for all but the draft
+//! that lets a horizon make a log dirty, and that is not part of the oracle.
+//!
 //! **Simplified.** A batch has one record, or two of the first two keys; a value is its offset. Sizes are counted in
 //! batches, every dirty log is worth a round, time is a small number, and record timestamps are left out, as are old
 //! formats and compression. A crash and the recovery are one step. The high watermark moves to the log's end.

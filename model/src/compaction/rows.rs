@@ -22,7 +22,7 @@ impl Rows<'_> {
     }
 }
 
-/// N1 to N8 and the divergence of replicas: Kafka's rule, and the repair.
+/// N1 to N6: Kafka's rule, and the repair.
 pub(super) fn findings(list: &mut List) {
     let mut rows = Rows(list);
     rows.add(
@@ -68,8 +68,19 @@ pub(super) fn findings(list: &mut List) {
         Smoke,
         &[KAFKA, "repaired-n5", ORACLE],
         "emptied-marker",
-        "N5: the marker stands for its producer, and is emptied",
-        Bounds { map_least: 1, map_most: 1, deletable: 0, retention: 1, clock: 2, rolls: 1, ..Bounds::TRANSACTION },
+        "N5: the marker stands for its producer, and is emptied; producers are replayed",
+        Bounds {
+            crashes: true,
+            replays: true,
+            deletable: 0,
+            offsets: 6,
+            rolls: 1,
+            retention: 1,
+            clock: 2,
+            map_least: 1,
+            map_most: 1,
+            ..Bounds::TRANSACTION
+        },
     );
     rows.add(
         Smoke,
@@ -78,6 +89,11 @@ pub(super) fn findings(list: &mut List) {
         "N6: a client writes a horizon that has passed",
         Bounds { client_horizons: true, reader: READER, offsets: 2, clock: 3, ..Bounds::BASE },
     );
+}
+
+/// N8 and the divergence of replicas.
+pub(super) fn cuts(list: &mut List) {
+    let mut rows = Rows(list);
     let cut = Bounds { keys: 2, offsets: 3, clock: 3, truncations: 1, policies: 2, ..Bounds::BASE };
     rows.add(
         Smoke,
@@ -197,7 +213,7 @@ pub(super) fn behaviours(list: &mut List) {
         &[KAFKA, ORACLE],
         "compact-and-delete",
         "2.10: the oldest segment goes, and moves the log's start",
-        Bounds { deletes: true, reader: READER, offsets: 3, clock: 3, ..Bounds::BASE },
+        Bounds { deletes: true, reader: READER, offsets: 3, rolls: 3, clock: 2, retention: 1, ..Bounds::BASE },
     );
     rows.add(
         Smoke,
@@ -223,7 +239,7 @@ pub(super) fn behaviours(list: &mut List) {
         },
     );
     rows.add(
-        Smoke,
+        Full,
         &[KAFKA, ORACLE],
         "aborted-data-and-reader",
         "3.5: a consumer meets aborted data",
@@ -248,7 +264,18 @@ pub(super) fn behaviours(list: &mut List) {
         &[KAFKA, ORACLE],
         "expiry",
         "3.4: a producer is forgotten, and the header that was kept for it goes",
-        Bounds { expiry: Some(1), watch: true, offsets: 4, ..Bounds::TRANSACTION },
+        Bounds {
+            expiry: Some(1),
+            watch: true,
+            deletable: 0,
+            offsets: 6,
+            rolls: 1,
+            retention: 1,
+            clock: 3,
+            map_least: 1,
+            map_most: 1,
+            ..Bounds::TRANSACTION
+        },
     );
     rows.add(
         Smoke,
@@ -313,7 +340,7 @@ pub(super) fn designs(list: &mut List) {
         Bounds { watch: true, ..strip },
     );
     rows.add(
-        Smoke,
+        Full,
         &["checkpoint-pair", "checkpoint-list", "record-header", KAFKA, ORACLE],
         "rare-rounds",
         "tombstones alone, with a consumer; the map never fills",

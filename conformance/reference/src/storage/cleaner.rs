@@ -131,6 +131,7 @@ pub fn done(
     outcome: &Result<RoundOutcome, CleaningError>,
 ) -> Result<(), LogError> {
     let end = match outcome {
+        Ok(_) if log.rules().cleaner.slips(Mutation::DirtyFromTheBound) => to_clean.upper_bound,
         Ok(outcome) => outcome.cleaned_to,
         Err(_) => to_clean.first_dirty,
     };

@@ -332,7 +332,7 @@ impl CleanerManager {
     }
 
     /// Writes F of one log; entries of partitions that do not exist are dropped.
-    fn update_checkpoint(
+    pub(super) fn update_checkpoint(
         &self,
         fs: &dyn FileSystem,
         logs: &[&Log],

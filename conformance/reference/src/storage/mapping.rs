@@ -29,7 +29,10 @@ pub(super) fn build<S: RoundStorage>(
         IndexFilter::LogStart => input.log_start,
         IndexFilter::FirstDirty => input.first_dirty,
     };
-    mapping.tracker.add(aborted_from(storage, &all, start, from, input.upper_bound)?);
+    let aborted = aborted_from(storage, &all, start, from, input.upper_bound)?;
+    if !input.rules.slips(Mutation::AbortedUnknown) {
+        mapping.tracker.add(aborted);
+    }
     for (index, segment) in dirty.iter().enumerate() {
         storage.check(Progress::MapSegment(segment.base))?;
         let end = dirty.get(index + 1).map_or(input.upper_bound, |next| next.base);

@@ -30,24 +30,24 @@ macro_rules! mutations {
 mutations! {
     // 2.4: the offset map
     /// 5.2, crabka: control records enter the offset map and are judged by their key.
-    ControlRecordsKeyed = "control-records-keyed",
+    ControlRecordsKeyed = "markers-mapped",
     /// 2.4: records of aborted transactions enter the offset map.
-    AbortedRecordsMapped = "aborted-records-mapped",
+    AbortedRecordsMapped = "aborted-data-mapped",
     /// 2.4: tombstones do not enter the offset map.
     TombstonesNotMapped = "tombstones-not-mapped",
     /// KAFKA-3587, KAFKA-3894: a segment with more keys than the map holds fails the round.
-    FullMapFails = "full-map-fails",
+    FullMapFails = "segment-must-fit",
     /// 2.4: a full map still takes keys that it has.
     FullMapTakesKnownKeys = "full-map-takes-known-keys",
     /// KAFKA-8764: an offset gap at the end of a segment holds the first dirty offset back.
-    GapHoldsFirstDirtyBack = "gap-holds-first-dirty-back",
+    GapHoldsFirstDirtyBack = "gap-not-skipped",
     /// 2.4: what is mapped reaches to the end of the batch in which the map became full.
     FullMapCoversItsBatch = "full-map-covers-its-batch",
     // 2.5: recopy
     /// KAFKA-8351: each group of segments starts with a transaction tracker of its own.
     TrackerPerGroup = "tracker-per-group",
     /// KAFKA-13727: aborted transactions above what is mapped are not known to the recopy.
-    AbortedListEndsAtMapped = "aborted-list-ends-at-mapped",
+    AbortedListEndsAtMapped = "index-of-mapped-part",
     /// KAFKA-5413: a group may span more offsets than an index can tell.
     GroupsIgnoreOffsetRange = "groups-ignore-offset-range",
     /// KAFKA-12889: an empty segment far from the base of a group is not merged into it.
@@ -57,9 +57,9 @@ mutations! {
     /// KAFKA-4019, KAFKA-6834: a batch above `max.message.bytes` fails the round.
     OversizedBatchFails = "oversized-batch-fails",
     /// KAFKA-20036: a chunk is filtered again without its batches being untold to the tracker.
-    ChunkFilteredTwice = "chunk-filtered-twice",
+    ChunkFilteredTwice = "filtered-twice",
     /// KAFKA-7385: headers of empty batches do not count in a chunk's largest offset.
-    EmptyHeadersNotCounted = "empty-headers-not-counted",
+    EmptyHeadersNotCounted = "empty-output-fails",
     // 2.6 Table A
     /// 2.6 A1: records of an aborted transaction stay until they are superseded.
     AbortedRecordsKept = "aborted-records-kept",
@@ -74,7 +74,7 @@ mutations! {
     /// 2.6 A6: a marker stays at its horizon and goes after it.
     MarkerStaysAtHorizon = "marker-stays-at-horizon",
     /// KAFKA-7467, 2.6 A7: the first record of an empty control batch is read.
-    EmptyControlBatchRead = "empty-control-batch-read",
+    EmptyControlBatchRead = "emptied-marker-fails",
     /// 2.6 A8: control records of other types are discarded like markers.
     OtherControlDiscarded = "other-control-discarded",
     /// KAFKA-5490: the last data batch of a producer goes with its records.
@@ -91,7 +91,7 @@ mutations! {
     /// 2.6 B4: an empty value counts as a tombstone.
     EmptyValueIsTombstone = "empty-value-is-tombstone",
     /// 2.6 B5: a tombstone without a horizon goes.
-    UnstampedTombstoneDropped = "unstamped-tombstone-dropped",
+    UnstampedTombstoneDropped = "tombstones-dropped-at-once",
     /// 2.6 B6: a tombstone goes before its horizon.
     TombstoneIgnoresHorizon = "tombstone-ignores-horizon",
     /// 2.6 B7: a tombstone stays at its horizon and goes after it.
@@ -113,12 +113,12 @@ mutations! {
     MaxTimestampKept = "max-timestamp-kept",
     // 3.1: the tracker
     /// 3.1: empty batches are not data of their transaction.
-    EmptyBatchesAreNoData = "empty-batches-are-no-data",
+    EmptyBatchesAreNoData = "empty-data-unseen",
     /// 3.1: the entry of an aborted transaction goes with its data, one pass early.
     AbortedEntryDropped = "aborted-entry-dropped",
     // 2.1, 2.2, 2.7: which log, and what is remembered
     /// KAFKA-13194: a round may go beyond the high watermark.
-    CleansAboveHighWatermark = "cleans-above-high-watermark",
+    CleansAboveHighWatermark = "high-watermark-ignored",
     /// KAFKA-9826: the bound of a round is not raised to its start.
     BoundBelowFirstDirty = "bound-below-first-dirty",
     /// KAFKA-8724, KAFKA-9133: a checkpoint outside of the log is believed.
@@ -129,6 +129,27 @@ mutations! {
     UncleanableNotMarked = "uncleanable-not-marked",
     /// KIP-354, KAFKA-7321: a log with little dirt is never cleaned, however old.
     MaxCompactionLagIgnored = "max-compaction-lag-ignored",
+    // Wider slips, each of several rows or of the disk
+    /// KAFKA-17076: no batch is kept for the end of the log.
+    LastBatchNotKept = "last-batch-not-kept",
+    /// KAFKA-5490: a producer's last batch is not kept, be it data or a marker.
+    ProducerNotKept = "producer-not-kept",
+    /// KAFKA-8335: every data batch looks like the last of its producer.
+    ProducerByFirstSequence = "producer-by-first-sequence",
+    /// Redpanda #8698: a marker goes with the first round that reads it.
+    MarkersDroppedAtOnce = "markers-dropped-at-once",
+    /// Redpanda #7143: a round does not know what was aborted.
+    AbortedUnknown = "aborted-unknown",
+    /// 2.6 A6 and B7: what expires now is kept: `<=` for `<`.
+    StaysAtTheHorizon = "stays-at-the-horizon",
+    /// 2.7: a partial round moves the first dirty offset to its bound.
+    DirtyFromTheBound = "dirty-from-the-bound",
+    /// 2.7: the checkpoint is written before the groups are swapped in.
+    CheckpointFirst = "checkpoint-first",
+    /// 2.7: the old files are renamed in descending order.
+    OldFilesDeletedLastFirst = "old-files-deleted-last-first",
+    /// 3.1: a cleaned segment gets no transaction index.
+    IndexNotCopied = "index-not-copied",
 }
 
 impl std::fmt::Display for Mutation {

@@ -25,6 +25,7 @@ use super::log_append::Appended;
 use super::log_error::{AppendError, LogError};
 use super::log_read::Isolation;
 use super::log_rules::{LogConfig, LogRules};
+use super::mutation::Mutation;
 use super::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId};
 use super::offset_map::ExactOffsetMap;
 use super::producer_append::{AppendOrigin, TransactionProtocol};
@@ -32,6 +33,7 @@ use super::reader::{Handed, hand_out};
 use super::record::Record;
 use super::recovery::OpenLog;
 use super::round::{MappedRound, RoundOutcome};
+use super::rules::CheckpointClamp;
 use super::segment_files::FileKind;
 use super::transaction_tracker::AbortedTxn;
 
@@ -174,7 +176,15 @@ impl Partition {
         };
         let directory = log_dir.join(setup.partition.to_string());
         let log = Log::open(fs, &directory, &open)?;
-        let manager = CleanerManager::new(log_dir, setup.rules.cleaner.checkpoint_clamp);
+        let mut manager = CleanerManager::new(log_dir, setup.rules.cleaner.checkpoint_clamp);
+        let end = log.end_offset();
+        let beyond = |first_dirty: &Offset| *first_dirty > end;
+        if setup.rules.cleaner.checkpoint_clamp == CheckpointClamp::Always
+            && manager.checkpoints(&**log.fs())?.get(log.partition()).is_some_and(beyond)
+        {
+            // What was lost with the end of the log was cut off like any other suffix: the repair of N8.
+            manager.truncate_checkpoint(&log, log.active_base())?;
+        }
         Ok(Self { log, manager, setup, log_dir: log_dir.to_owned(), now, leader_epoch: LeaderEpoch(0) })
     }
 
@@ -313,6 +323,10 @@ impl Partition {
         let OpenRound { chosen, now, map, mapped } = round;
         let built = cleaner::build_map(&mut self.log, chosen, *now, self.setup.chunk_bytes, map, &mut NoHook)?;
         let outcome = *built.outcome();
+        if self.log.rules().cleaner.slips(Mutation::CheckpointFirst) {
+            let fs = self.log.fs().clone();
+            self.manager.update_checkpoint(&*fs, &[&self.log], &chosen.partition, outcome.cleaned_to)?;
+        }
         *mapped = Some(built);
         Ok(outcome)
     }

@@ -280,10 +280,15 @@ fn finish_swaps(fs: &dyn FileSystem, directory: &Path, config: &LogConfig) -> Re
         }
         fs.sync_dir(directory)?;
     }
-    for name in swaps(None) {
-        fs.rename(&name.path(directory), &name.at(FileStage::Final).path(directory))?;
+    // The log files first: while one is a swap, what has its final name counts as replaced, the new indexes too.
+    let (logs, indexes): (Vec<&FileName>, Vec<&FileName>) = swaps(None).partition(|name| name.kind == FileKind::Log);
+    for names in [logs, indexes] {
+        for name in names {
+            fs.rename(&name.path(directory), &name.at(FileStage::Final).path(directory))?;
+        }
+        fs.sync_dir(directory)?;
     }
-    Ok(fs.sync_dir(directory)?)
+    Ok(())
 }
 
 /// The offset after the last batch of a `.swap`. Its index may have its final name already.

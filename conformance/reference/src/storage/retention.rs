@@ -75,8 +75,11 @@ pub fn keep_header(batch: &LogBatch<'_>, pass: &Pass<'_>) -> bool {
 }
 
 fn last_of_producer(batch: &LogBatch<'_>, pass: &Pass<'_>) -> bool {
-    if batch.producer_id() <= ProducerId::NONE {
+    if batch.producer_id() <= ProducerId::NONE || pass.slips(Mutation::ProducerNotKept) {
         return false;
+    }
+    if pass.slips(Mutation::ProducerByFirstSequence) && !batch.is_control() {
+        return pass.producers.contains_key(&batch.producer_id());
     }
     match pass.producers.get(&batch.producer_id()) {
         None => false,
@@ -92,6 +95,9 @@ fn last_of_producer(batch: &LogBatch<'_>, pass: &Pass<'_>) -> bool {
 }
 
 fn last_of_round(batch: &LogBatch<'_>, pass: &Pass<'_>) -> bool {
+    if pass.slips(Mutation::LastBatchNotKept) {
+        return false;
+    }
     match pass.rules.last_of_round {
         LastOfRound::Off => false,
         LastOfRound::UpperBound => batch.next_offset() == pass.upper_bound,
@@ -125,6 +131,7 @@ pub fn judge_batch(batch: &LogBatch<'_>, can_discard: bool, pass: &Pass<'_>) -> 
         // A2
         (false, false) => JudgeRecords,
         (true, _) if slip(Mutation::ControlRecordsKeyed) => JudgeRecords,
+        (true, _) if slip(Mutation::MarkersDroppedAtOnce) => DropRecords,
         // A3 and A8
         (true, false) => KeepRecords,
         // Before KIP-534 a marker went with the tombstones of its segment.
@@ -141,7 +148,12 @@ pub fn judge_batch(batch: &LogBatch<'_>, can_discard: bool, pass: &Pass<'_>) -> 
             None => StampRecords,
             // A5
             Some(horizon) if horizon > pass.now && !slip(Mutation::MarkerIgnoresHorizon) => KeepRecords,
-            Some(horizon) if horizon == pass.now && slip(Mutation::MarkerStaysAtHorizon) => KeepRecords,
+            Some(horizon)
+                if horizon == pass.now
+                    && (slip(Mutation::MarkerStaysAtHorizon) || slip(Mutation::StaysAtTheHorizon)) =>
+            {
+                KeepRecords
+            }
             Some(_) if batch.base_offset() >= pass.replicated => KeepRecords,
             // A6
             Some(_) => DropRecords,
@@ -177,7 +189,10 @@ pub fn judge_record(batch: &LogBatch<'_>, record: &Record, map: &dyn OffsetMap, 
         // B6
         (_, false, Some(horizon)) if pass.now < horizon => !slip(Mutation::TombstoneIgnoresHorizon),
         // B7
-        (_, false, Some(horizon)) => pass.now == horizon && slip(Mutation::TombstoneStaysAtHorizon),
+        (_, false, Some(horizon)) => {
+            let stays = slip(Mutation::TombstoneStaysAtHorizon) || slip(Mutation::StaysAtTheHorizon);
+            pass.now == horizon && stays
+        }
     }
 }
 

@@ -307,7 +307,11 @@ impl MappedRound {
         storage.replace(FinishedGroup {
             base: first.base,
             sources: group.iter().map(|segment| segment.base).collect(),
-            aborted: self.tracker.take_retained(),
+            aborted: if self.input.rules.slips(Mutation::IndexNotCopied) {
+                Vec::new()
+            } else {
+                self.tracker.take_retained()
+            },
             mtime: last.mtime,
         })?;
         Ok(true)
@@ -400,7 +404,9 @@ impl<S: RoundStorage> Recopy<'_, S> {
             until = until.min(self.mapped.next());
         }
         let found = aborted_from(self.storage, self.all, segment.base, self.input.log_start, until)?;
-        self.tracker.add(found);
+        if !self.input.rules.slips(Mutation::AbortedUnknown) {
+            self.tracker.add(found);
+        }
         Ok(())
     }
 }

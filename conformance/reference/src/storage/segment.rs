@@ -341,6 +341,10 @@ impl Segment {
                 Err(e) if !e.is_not_found() => return Err(e.into()),
                 _ => {}
             }
+            if kind == FileKind::Log && stage == FileStage::Final {
+                // A log file that is still a swap makes a recovery remove what has its final name, the new indexes too.
+                fs.sync_dir(&self.directory)?;
+            }
         }
         self.stage = stage;
         self.offset_index.moved_to(self.path(FileKind::OffsetIndex));

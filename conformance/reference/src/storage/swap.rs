@@ -5,7 +5,7 @@
 //! 1  .cleaned files are complete and synced, and their names are
 //! 2  .cleaned -> .swap              from here on a crash finishes the swap instead of undoing it
 //! 3  old files -> .deleted          ascending
-//! 4  .swap -> final names
+//! 4  .swap -> final names           the log file first: until then a recovery takes the rest for replaced
 //! ```
 //!
 //! Between the steps, and after each old segment, the directory is synced. Kafka does it once, after step 4, and trusts that a journal keeps the order of
@@ -14,6 +14,7 @@
 
 use super::log::Log;
 use super::log_error::LogError;
+use super::mutation::Mutation;
 use super::names::{Millis, Offset};
 use super::segment::Segment;
 use super::segment_files::FileStage;
@@ -28,7 +29,11 @@ impl Log {
         cleaned.change_stage(&*fs, FileStage::Swap)?;
         fs.sync_dir(&self.directory)?;
         let base = cleaned.base();
-        for offset in old {
+        let mut old: Vec<_> = old.to_vec();
+        if self.rules.cleaner.slips(Mutation::OldFilesDeletedLastFirst) {
+            old.reverse();
+        }
+        for offset in &old {
             if let Some(segment) = self.segments.remove(offset) {
                 // The segment of the same base lives on, and with it the snapshot.
                 self.delete_segment(segment, now, *offset != base)?;

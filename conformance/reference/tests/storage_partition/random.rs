@@ -113,9 +113,9 @@ pub(crate) struct Mode {
 
 pub(crate) struct Life {
     mode: Mode,
-    fs: Arc<MemoryFs>,
+    pub(crate) fs: Arc<MemoryFs>,
     setup: PartitionSetup,
-    partition: Option<Partition>,
+    pub(crate) partition: Option<Partition>,
     oracle: Oracle,
     epochs: [i16; 2],
     sequences: [i32; 2],

@@ -66,3 +66,45 @@ fn a_stop_at_each_operation_of_a_round_leaves_a_log_that_lives_on() {
         }
     }
 }
+
+/// The data of an aborted transaction are dropped, their emptied batch and the index entry stay: whatever part of the swap
+/// is lost, no entry is missing of data that are there.
+#[test]
+fn whatever_names_a_stop_takes_no_aborted_record_is_handed_out() {
+    let before = [
+        Op::PutInTransaction { producer: 0, key: 0, tombstone: false },
+        Op::End { producer: 0, commit: false },
+        Op::Put { key: 1, tombstone: false },
+        Op::Roll,
+        // So that nothing but its own indexes is asked of the segment.
+        Op::Checkpoint,
+    ];
+    let mode = Mode { rules: LogRules::kafka_4_4(), protocol: TransactionProtocol::One, ample_map: true };
+    let prepared = || {
+        let mut life = Life::new(mode);
+        for op in &before {
+            life.run(op).expect("nothing stops it yet");
+        }
+        life
+    };
+    let clean = Op::RollAndClean { map: 3 };
+    let entries = |life: &Life| {
+        let log = life.partition.as_ref().expect("open").log();
+        log.segments().map(|segment| segment.transaction_index().entries().len()).sum::<usize>()
+    };
+    let mut life = prepared();
+    let start = life.fs.changes();
+    life.run(&clean).expect("nothing stops it");
+    // In this pass the data were seen, so the entry is kept (docs/compaction.md 3.2).
+    assert_eq!(entries(&life), 1);
+    let history = life.fs.history();
+    let renames = (1..).zip(&history).filter(|(_, change)| change.starts_with("rename /logs/t-0"));
+    let stops: Vec<u64> = renames.map(|(nth, _)| nth).filter(|nth| *nth > start).map(|nth| nth - start).collect();
+    assert!(stops.len() >= 12, "four files, to .swap, to .deleted, and to their names");
+    for (stop, seed) in stops.into_iter().flat_map(|stop| (0..100).map(move |seed| (stop, seed))) {
+        let mut life = prepared();
+        life.run(&Op::PowerOff { after: stop, loss: Loss::Some { seed } }).expect("set");
+        life.run(&clean).unwrap_or_else(|e| panic!("{seed} {stop}: {e}"));
+        assert_eq!(entries(&life), 1, "{seed} {stop}");
+    }
+}

@@ -89,6 +89,18 @@ class CompactionLogTest {
         assertTrue(log.answer("{'look_up_ms':6001}").isMissingNode());
     }
 
+    /** The empty segment counts as one that ends with the time at which its file was modified, and is searched alone. */
+    @Test
+    void a_look_up_finds_nothing_once_a_round_has_left_an_empty_segment_before_it() {
+        Conversation log = ofLog(10, 2, ",'segment_bytes':100").after(append("k", "1"), "{'roll':{}}", append("k", "2"), "{'roll':{}}",
+            append("y", "1"), upTo(3));
+        assertEquals(0, log.answer("{'look_up_ms':5000}").get("first").asInt());
+        log.after("{'clean':{}}");
+        assertEquals(json("[[1,'k','2'],[2,'y','1']]"), records(log));
+        assertEquals(json("[0,1,2]"), log.state().get("segments"));
+        assertTrue(log.answer("{'look_up_ms':5000}").isMissingNode());
+    }
+
     @Test
     void segments_are_deleted_when_they_are_too_old_or_below_the_start() {
         Conversation log = ofLog(10, 2, ",'cleanup_policy':['compact','delete'],'retention_ms':1000")

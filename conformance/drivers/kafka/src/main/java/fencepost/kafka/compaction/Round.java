@@ -60,6 +60,9 @@ final class Round {
 
     /** Fills the map, and stops before anything is copied. */
     void buildMap() {
+        if (part != Part.MAPS) {
+            throw new Skipped("the round has built its map");
+        }
         while (part == Part.MAPS) {
             goOn();
         }
@@ -67,7 +70,9 @@ final class Round {
 
     /** Copies a group of segments and swaps it in, and stops before the next one is copied. */
     void cleanGroup() {
-        buildMap();
+        if (part == Part.MAPS) {
+            throw new Skipped("the round has not built its map yet, and Kafka would do that first");
+        }
         if (part == Part.ENDED) {
             throw new Skipped("the round has no further group of segments");
         }
