@@ -253,7 +253,7 @@ pub(super) fn behaviours(list: &mut List) {
         Bounds { pairs: true, keys: 2, deletable: 2, map_least: 2, map_most: 2, offsets: 4, ..Bounds::BASE },
     );
     rows.add(
-        Full,
+        Smoke,
         &[KAFKA, ORACLE],
         "empty-transactions",
         "3.2: transactions that wrote nothing here",
