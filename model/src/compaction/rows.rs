@@ -239,7 +239,7 @@ pub(super) fn behaviours(list: &mut List) {
         },
     );
     rows.add(
-        Full,
+        Smoke,
         &[KAFKA, ORACLE],
         "aborted-data-and-reader",
         "3.5: a consumer meets aborted data",
