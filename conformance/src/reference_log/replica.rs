@@ -216,6 +216,8 @@ impl Replica {
 
     pub(super) fn crash(&mut self, crash: &Crash) -> Result<(), Refused> {
         let now = self.partition()?.now();
+        // What was flushed is known to be: what lies below the recovery point is not looked through again.
+        self.partition()?.checkpoint()?;
         if let Some(step) = crash.during_swap {
             if self.round.is_none() {
                 return Err(Refused::Fault("no round goes on in which the process could die".to_owned()));

@@ -146,6 +146,10 @@ pub fn done(
         times.add(end, now, removal);
         times.write(&**log.fs(), log.directory())?;
     }
+    if outcome.is_err() && log.rules().cleaner.slips(Mutation::CheckpointFirst) {
+        manager.forget(&to_clean.partition);
+        return Ok(());
+    }
     manager.done_cleaning(&**log.fs(), &[log], &to_clean.partition, end)?;
     let failed = !matches!(outcome, Ok(_) | Err(RoundError::Storage(LogError::CleaningAborted)));
     if failed && !log.rules().cleaner.slips(Mutation::UncleanableNotMarked) {

@@ -97,7 +97,7 @@ mutations! {
     /// 2.6 B7: a tombstone stays at its horizon and goes after it.
     TombstoneStaysAtHorizon = "tombstone-stays-at-horizon",
     // 2.6 Table C and 1.8
-    /// 1.7: a rebuilt batch with a tombstone gets a new horizon.
+    /// 1.7, 2.6 Table C: a batch with a tombstone gets a new horizon in each pass.
     HorizonRenewed = "horizon-renewed",
     /// 2.6 Table C: a rebuilt batch loses its horizon.
     HorizonLostInRebuild = "horizon-lost-in-rebuild",

@@ -71,6 +71,9 @@ impl Pass<'_> {
 /// Whether a header of this batch stays if nothing else of it does (docs/compaction.md 2.6 and 3.4).
 #[must_use]
 pub fn keep_header(batch: &LogBatch<'_>, pass: &Pass<'_>) -> bool {
+    if batch.is_control() && pass.slips(Mutation::MarkersDroppedAtOnce) {
+        return false;
+    }
     last_of_producer(batch, pass) || last_of_round(batch, pass)
 }
 
@@ -270,7 +273,7 @@ pub fn judge_output(
         }
     };
     let starts_clock = verdict == BatchVerdict::StampRecords || has_stamping_tombstone(batch, retained, pass);
-    let renewed = pass.slips(Mutation::HorizonRenewed) && !all_retained;
+    let renewed = pass.slips(Mutation::HorizonRenewed);
     let can_be_stamped = pass.rules.removal.has_horizons()
         && (!batch.is_legacy() || pass.rules.legacy == LegacyBatches::Convert)
         && (batch.delete_horizon().is_none() || renewed);
