@@ -239,14 +239,14 @@ pub(super) fn behaviours(list: &mut List) {
         },
     );
     rows.add(
-        Full,
+        Smoke,
         &[KAFKA, ORACLE],
         "aborted-data-and-reader",
         "3.5: a consumer meets aborted data",
         Bounds { reader: READER, offsets: 3, clock: 1, rolls: 0, ..Bounds::TRANSACTION },
     );
     rows.add(
-        Smoke,
+        Full,
         &[KAFKA, ORACLE],
         "pairs-map-of-two",
         "the same where every round has a map of two, as in a trace",
