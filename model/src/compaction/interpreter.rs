@@ -235,6 +235,9 @@ impl Interpreter {
             client = epoch.map_or(Ok(known.unwrap_or(0)), u8::try_from).map_err(|_| "an epoch below zero")?;
             let next = replica.last_sequence(producer).filter(|_| known == Some(client)).map_or(0, |last| last + 1);
             let first = sequence.unwrap_or(next);
+            if known == Some(client) && first < next {
+                return Err("the model has no batch that is sent twice".to_owned());
+            }
             if let Err(error) = replica.admit(producer, client, first) {
                 return Ok(Reply { answer: None, error: Some(error) });
             }

@@ -302,7 +302,7 @@ pub fn replay(state: &WorldState<Compaction>) -> Vec<Planned> {
             operations.push(Operation::Append(Append {
                 producer: Some(name),
                 epoch: Some(i16::from(known.epoch) - 1),
-                sequence: Some(0),
+                sequence: None,
                 transactional: true,
                 horizon_ms: None,
                 compression: None,

@@ -10,7 +10,6 @@ use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::trace::{Behaviour, Refusal, Step};
 
 use super::Compaction;
-use super::batch::NONE;
 use super::bounds::Setting;
 use super::broker::Broker;
 use super::interpreter::{Interpreter, Reply, visible};
@@ -199,9 +198,7 @@ impl<'a> Rendering<'a> {
         let active = replica.broker.log.segments.len().saturating_sub(1);
         self.largest = self.largest.max(replica.segment_bytes(active));
         let transactions = self.protocol.setting.bounds.producers > 0;
-        let log = &replica.broker.log;
-        let beyond = log.checkpoint != NONE && log.checkpoint > log.end;
-        let state = part(&operation, self.interpreter.observe(at.as_ref())?, transactions, beyond, answer.as_ref());
+        let state = part(&operation, self.interpreter.observe(at.as_ref())?, transactions, answer.as_ref());
         let refuse = self.refusals(place, &operation)?;
         self.behaviour.steps.push(Step {
             at,
@@ -289,13 +286,7 @@ impl<'a> Rendering<'a> {
 }
 
 /// What of the state is worth telling after an operation.
-fn part(
-    operation: &Operation,
-    seen: State,
-    transactions: bool,
-    beyond: bool,
-    answer: Option<&Answer>,
-) -> Option<State> {
+fn part(operation: &Operation, seen: State, transactions: bool, answer: Option<&Answer>) -> Option<State> {
     let mut told = State::default();
     let State { log, aborted, segments, producers, first_dirty, log_start, log_end, .. } = seen;
     match operation {
@@ -303,11 +294,10 @@ fn part(
         Operation::Clean(_) | Operation::CleanGroup(_) => (told.log, told.segments) = (log, segments),
         Operation::FinishRound(_) | Operation::AbortRound(_) => told.first_dirty = first_dirty,
         Operation::Crash(_) | Operation::Truncate(_) => {
-            // A checkpoint above the end is set back by the next round only.
-            told.first_dirty = first_dirty.filter(|_| !beyond);
             // Which files are there when the end was lost is the file system's business.
             let lost = matches!(operation, Operation::Crash(crash) if crash.loses_from.is_some());
             (told.log, told.log_end, told.segments) = (log, log_end, segments.filter(|_| !lost));
+            told.first_dirty = first_dirty;
         }
         Operation::DeleteSegments(_) => (told.log, told.segments, told.log_start) = (log, segments, log_start),
         Operation::Fetch(_) => told.log = log,

@@ -14,9 +14,7 @@ use fencepost_fixtures::variants::HorizonRule;
 use super::batch::{Batch, Kind, NONE, UNKEYED, UNKNOWN};
 use super::bounds::{Isolation, Setting};
 use super::broker::Broker;
-use super::labels::Trail;
 use super::properties::is_listed;
-use super::round::bounds_of;
 
 /// What the clock shows when the model's begins.
 pub const BASE_MS: i64 = 5000;
@@ -236,7 +234,7 @@ impl Replica {
             };
             Ok((producer_name(number)?, state))
         });
-        let (first_dirty, _) = bounds_of(setting, log, self.broker.clock, &mut Trail::default());
+        let first_dirty = if log.checkpoint == NONE { log.start } else { log.checkpoint };
         Ok(State {
             log: Some(log.batches.iter().map(|batch| self.seen(setting, batch)).collect::<Result<_, _>>()?),
             bytes: None,

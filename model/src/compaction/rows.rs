@@ -246,7 +246,7 @@ pub(super) fn behaviours(list: &mut List) {
         Bounds { reader: READER, offsets: 3, clock: 1, rolls: 0, ..Bounds::TRANSACTION },
     );
     rows.add(
-        Smoke,
+        Full,
         &[KAFKA, ORACLE],
         "pairs-map-of-two",
         "the same where every round has a map of two, as in a trace",
