@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use fencepost_conformance::implementation::{FencingOnly, replay_document};
+use fencepost_conformance::implementation::{Implementation as _, Reference, replay_document};
+use fencepost_conformance::reference_log::ReferenceLog;
 use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::Verdict;
-use fencepost_conformance::target::Target as _;
 use fencepost_fixtures::{Document, Protocol, corpus};
-use fencepost_reference::coordinator::Mutation;
+use fencepost_reference::{coordinator, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The slips that no trace can show, each with its reason.
@@ -21,24 +21,65 @@ const OUT_OF_REACH: &[(&str, &str)] = &[
     ("session-not-restarted", "a trace fires timers by name and has no clock, so it can't see when one was armed"),
     ("producer-epoch-not-checked", "a producer of a trace has no epoch of its own"),
     ("high-watermark-after-leadership", "a trace has one coordinator at a time"),
+    ("groups-ignore-offset-range", "no trace has 2^31 offsets in a segment"),
+    ("empty-segments-not-merged", "no trace has 2^31 offsets in a segment"),
+    ("oversized-batch-fails", "a trace sets no `max.message.bytes`"),
+    ("inner-magic-ignored", "no trace has a compressed batch of an old format with another one inside"),
+    ("other-control-discarded", "a trace has no control records but markers"),
+    ("empty-value-is-tombstone", "a value of a trace is a name, and no name is empty"),
+    (
+        "bound-below-first-dirty",
+        "a range that is empty and one that ends before it begins are the same to a trace: no round",
+    ),
+    ("old-files-deleted-last-first", "only its own counterexamples tell it from the right rules"),
+    ("uncleanable-not-marked", "a trace has no round that fails"),
 ];
 
-fn main() {
-    let documents: Arc<Vec<Document>> = Arc::new(
-        corpus::all()
-            .map(|fixture| fixture.document)
-            .filter(|document| document.header().protocol == Protocol::Fencing)
-            .collect(),
-    );
-    if documents.is_empty() {
-        println!("There are no fixtures of fencing yet, so nothing can catch a slip.");
-        return;
+/// One rule of the reference, broken on purpose.
+#[derive(Clone, Copy, Debug)]
+enum Slip {
+    Coordinator(coordinator::Mutation),
+    Log(storage::mutation::Mutation),
+}
+
+impl Slip {
+    /// Every slip of the protocols that the reference has, in the order of the table.
+    fn all() -> Vec<Self> {
+        let coordinator = coordinator::Mutation::ALL.iter().copied().map(Self::Coordinator);
+        coordinator.chain(storage::mutation::Mutation::ALL.iter().copied().map(Self::Log)).collect()
     }
-    let mut tests: Vec<Trial> = Mutation::ALL
-        .iter()
-        .map(|&mutation| {
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Coordinator(mutation) => mutation.name(),
+            Self::Log(mutation) => mutation.name(),
+        }
+    }
+
+    fn protocol(self) -> Protocol {
+        match self {
+            Self::Coordinator(_) => Protocol::Fencing,
+            Self::Log(_) => Protocol::Compaction,
+        }
+    }
+
+    fn reference(self) -> Reference {
+        let mut reference = Reference::default();
+        match self {
+            Self::Coordinator(mutation) => reference.coordinator = ReferenceTarget::with_mutation(mutation),
+            Self::Log(mutation) => reference.log = ReferenceLog::with_mutation(mutation),
+        }
+        reference
+    }
+}
+
+fn main() {
+    let documents: Arc<Vec<Document>> = Arc::new(corpus::all().map(|fixture| fixture.document).collect());
+    let mut tests: Vec<Trial> = Slip::all()
+        .into_iter()
+        .map(|slip| {
             let documents = Arc::clone(&documents);
-            Trial::test(mutation.name(), move || is_caught(mutation, &documents))
+            Trial::test(format!("{}/{}", slip.protocol(), slip.name()), move || is_caught(slip, &documents))
         })
         .collect();
     tests.push(Trial::test("the_table_of_mutants_is_current", move || table_is_current(&documents)));
@@ -46,14 +87,14 @@ fn main() {
 }
 
 /// The ids of the fixtures that fail on a reference which makes this slip, the shortest first.
-fn caught_by(mutation: Mutation, documents: &[Document]) -> Vec<String> {
+fn caught_by(slip: Slip, documents: &[Document]) -> Vec<String> {
     let mut caught: Vec<(usize, String)> = documents
         .iter()
-        .filter(|document| document.header().mutant.is_none())
+        .filter(|document| document.header().protocol == slip.protocol() && document.header().mutant.is_none())
         .filter_map(|document| {
-            let mut target = ReferenceTarget::with_mutation(mutation);
-            let hello = target.hello().ok()?;
-            let replay = replay_document(document, &hello, &mut FencingOnly(target), None);
+            let mut reference = slip.reference();
+            let hello = reference.hello().ok()?;
+            let replay = replay_document(document, &hello, &mut reference, None);
             let length = replay.compared.total() + replay.not_compared.total();
             match replay.verdict {
                 Verdict::Failed(_) | Verdict::Broken(_) => Some((length, document.header().id.to_string())),
@@ -65,9 +106,9 @@ fn caught_by(mutation: Mutation, documents: &[Document]) -> Vec<String> {
     caught.into_iter().map(|(_, id)| id).collect()
 }
 
-fn is_caught(mutation: Mutation, documents: &[Document]) -> Result<(), Failed> {
-    let out_of_reach = OUT_OF_REACH.iter().find(|(name, _)| *name == mutation.name());
-    match (caught_by(mutation, documents).first(), out_of_reach) {
+fn is_caught(slip: Slip, documents: &[Document]) -> Result<(), Failed> {
+    let out_of_reach = OUT_OF_REACH.iter().find(|(name, _)| *name == slip.name());
+    match (caught_by(slip, documents).first(), out_of_reach) {
         (Some(_), None) | (None, Some(_)) => Ok(()),
         (Some(by), Some((_, reason))) => {
             Err(format!("is caught by {by}, and is said to be out of reach: {reason}").into())
@@ -81,18 +122,18 @@ fn table(documents: &[Document]) -> String {
         "# Which fixtures catch which slip\n\n\
          Generated: `FENCEPOST_BLESS=1 cargo test -p fencepost-conformance --test mutants`. Each row is one rule of the\n\
          reference that was broken on purpose; the fixtures in it fail then, the shortest first.\n\n\
-         | slip | fixtures | the shortest |\n| --- | ---: | --- |\n",
+         | protocol | slip | fixtures | the shortest |\n| --- | --- | ---: | --- |\n",
     );
     let reasons: BTreeMap<&str, &str> = OUT_OF_REACH.iter().copied().collect();
-    for &mutation in Mutation::ALL {
-        let caught = caught_by(mutation, documents);
+    for slip in Slip::all() {
+        let caught = caught_by(slip, documents);
         let shortest = caught.iter().take(3).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
-        let shown = match reasons.get(mutation.name()) {
+        let shown = match reasons.get(slip.name()) {
             Some(reason) if caught.is_empty() => format!("out of reach: {reason}"),
             _ => shortest,
         };
         // Writing to a string does not fail.
-        let _ = writeln!(text, "| {} | {} | {shown} |", mutation.name(), caught.len());
+        let _ = writeln!(text, "| {} | {} | {} | {shown} |", slip.protocol(), slip.name(), caught.len());
     }
     text
 }
