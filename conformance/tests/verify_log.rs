@@ -249,3 +249,52 @@ proptest! {
         let _ = log.verify();
     }
 }
+
+/// A copy of the directory that Kafka 4.4.0 wrote (tests/data/kafka-4.4.0).
+fn written_by_kafka() -> tempfile::TempDir {
+    let copy = tempfile::tempdir().expect("a directory");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kafka-4.4.0");
+    std::fs::create_dir(copy.path().join("t-0")).expect("a directory");
+    for directory in ["", "t-0"] {
+        for entry in std::fs::read_dir(source.join(directory)).expect("the data") {
+            let entry = entry.expect("a file");
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                let to = copy.path().join(directory).join(entry.file_name());
+                std::fs::copy(entry.path(), to).expect("a copy");
+            }
+        }
+    }
+    copy
+}
+
+fn rules_broken(root: &tempfile::TempDir) -> Vec<Rule> {
+    let directory = Directory::open(&root.path().join("t-0")).expect("a directory with segments");
+    let report = pass::verify(&directory, &AtomicBool::new(false), &mut |_| {}).expect("files that can be read");
+    report.findings.into_iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn a_directory_that_kafka_wrote_is_in_order_and_warns_of_the_entry_that_the_next_round_will_misread() {
+    assert_eq!(rules_broken(&written_by_kafka()), [Rule::N2]);
+}
+
+#[test]
+fn one_fault_in_a_directory_that_kafka_wrote_is_found() {
+    let segment = "t-0/00000000000000000000.log";
+    let plant = |file: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let root = written_by_kafka();
+        let path = root.path().join(file);
+        let mut bytes = std::fs::read(&path).expect("the file");
+        change(&mut bytes);
+        std::fs::write(&path, bytes).expect("the file");
+        rules_broken(&root)
+    };
+    assert_eq!(plant(segment, &|bytes| bytes[64] ^= 1), [Rule::Checksum, Rule::N2]);
+    assert_eq!(plant(segment, &|bytes| bytes.truncate(bytes.len() - 1)), [Rule::Batch, Rule::N2]);
+    assert_eq!(plant(segment, &|bytes| bytes[7] = 9), [Rule::Offsets, Rule::Offsets, Rule::N2]);
+    // The marker's offset in the entry: no ABORT is at 3.
+    assert_eq!(plant("t-0/00000000000000000000.txnindex", &|bytes| bytes[25] = 3), [Rule::S11, Rule::N2]);
+    // A checkpoint beyond what was mapped: `a` is at 3 and at 6.
+    let beyond = plant("cleaner-offset-checkpoint", &|bytes| *bytes = b"0\n1\nt 0 8\n".to_vec());
+    assert_eq!(beyond, [Rule::S13, Rule::N2]);
+}
