@@ -260,7 +260,7 @@ impl Exported for Compaction {
         let Document::Compaction(Trace { body: Body::Behaviour(behaviour), .. }) = document else { return Vec::new() };
         // Rules without horizons in the batch don't know the bit, and lose it when they rebuild: the model does not say when.
         let by_client = |step: &Step<Vocabulary>| matches!(&step.operation, Operation::Append(append) if append.horizon_ms.is_some());
-        let round = |step: &Step<Vocabulary>| matches!(step.operation, Operation::Clean(_) | Operation::CleanGroup(_));
+        let round = |step: &Step<Vocabulary>| matches!(step.operation, Operation::Clean(_) | Operation::StartRound(_));
         let by_client = behaviour.steps.iter().any(by_client) && behaviour.steps.iter().any(round);
         let mut names = Vec::new();
         for variant in variants::of(ProtocolName::Compaction) {
