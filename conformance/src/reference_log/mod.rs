@@ -2,11 +2,11 @@
 //!
 //! | Module | Subject |
 //! | --- | --- |
-//! | [`rules`] | a variant's name, as the reference's rules |
-//! | [`functions`] | the cleaner's decisions, one call each |
-//! | [`system`] | a behaviour's operations, and what is seen of the log |
-//! | [`replica`] | one replica: files in memory, rounds, restarts, reads |
-//! | [`stopping_fs`] | files that go off in the middle of a swap |
+//! | `rules` | a variant's name, as the reference's rules |
+//! | `functions` | the cleaner's decisions, one call each |
+//! | `system` | a behaviour's operations, and what is seen of the log |
+//! | `replica` | one replica: files in memory, rounds, restarts, reads |
+//! | `stopping_fs` | files that go off in the middle of a swap |
 
 mod functions;
 mod hex;

@@ -1,7 +1,7 @@
 //! What is exported: each expected violation, and each row of the tables that the model can reach.
 //!
 //! Of the rows of the matrix that show the same violation of the same rules, the smallest has the goal. Slips and
-//! coverage have lists of their own, [`slips`] and [`coverage`].
+//! coverage have lists of their own, `slips` and `coverage`.
 
 mod coverage;
 mod slips;

@@ -1,7 +1,7 @@
 //! A trace's operations on the model's log and cleaner: input in, answer out, and what can be observed afterwards.
 //!
 //! Rendering a path, and deciding for which variants a trace holds, are both this. What the model leaves out stands in
-//! [`replica`](super::replica); who is let in (epochs, sequences) and which segments fit into one are said here in a
+//! [`super::replica`]; who is let in (epochs, sequences) and which segments fit into one are said here in a
 //! trace's terms, everything else is the model's own replica.
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! A violation is a variant, or a variant with a slip, and a property. It is sought in the smallest bounds in which it is
 //! expected; the larger rows of the matrix that fail alike have no trace of their own. Where the oracle or another variant
-//! fails with the very same steps, the trace's `holds_for` names it. [`slips`] has those of the slips.
+//! fails with the very same steps, the trace's `holds_for` names it. `slips` has those of the slips.
 
 mod slips;
 

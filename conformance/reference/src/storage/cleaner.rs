@@ -1,5 +1,5 @@
 //! A round of the cleaner on the files of a log (docs/compaction.md 2.3 to 2.7; Kafka's `Cleaner#cleanSegments`,
-//! `LogCleaner#cleanLog`): [`round`](super::round) decides, and this gives it bytes and puts away what it keeps.
+//! `LogCleaner#cleanLog`): [`round`] decides, and this gives it bytes and puts away what it keeps.
 //!
 //! A chunk of a segment is in memory at a time, and of what is kept nothing but the indexes. [`CleaningHook`] is called
 //! before each piece of work: it may throttle, report, abort, and (in a test) read, append and move the clock in the
