@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use fencepost_fixtures::Document;
 use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::trace::Vocabulary;
+use fencepost_fixtures::{Document, Protocol};
+
+use fencepost_reference::{coordinator, storage};
 
 use crate::reference_log::ReferenceLog;
 use crate::reference_target::ReferenceTarget;
@@ -28,6 +30,11 @@ pub trait Implementation: Send {
     /// Its target for compaction, if it has one.
     fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
         None
+    }
+
+    /// The traces that follow were recorded with this slip, or with none any more. What can't make it goes on as it is.
+    fn slip(&mut self, protocol: Protocol, slip: Option<&str>) {
+        let _ = (protocol, slip);
     }
 
     /// No more will be asked. A fault here costs no trace.
@@ -110,6 +117,20 @@ impl Implementation for Reference {
         Some(&mut self.coordinator)
     }
 
+    fn slip(&mut self, protocol: Protocol, slip: Option<&str>) {
+        match protocol {
+            Protocol::Fencing => {
+                let named = coordinator::Mutation::ALL.iter().find(|mutation| Some(mutation.name()) == slip);
+                self.coordinator.set_mutation(named.copied());
+            }
+            Protocol::Compaction => {
+                let named = storage::mutation::Mutation::ALL.iter().find(|mutation| Some(mutation.name()) == slip);
+                self.log.set_mutation(named.copied());
+            }
+            Protocol::Replication => {}
+        }
+    }
+
     fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
         Some(&mut self.log)
     }
@@ -142,7 +163,12 @@ pub fn replay_document(
     {
         return inconclusive(format!("the target can't be set to {variant}"));
     }
-    match document {
+    // A target that is set to the trace's own variant is set to its slip as well.
+    let slip = header.mutant.as_deref().filter(|_| variant.is_none());
+    if slip.is_some() {
+        implementation.slip(header.protocol, slip);
+    }
+    let replayed = match document {
         Document::Fencing(trace) => match implementation.fencing() {
             Some(target) => replay(trace, hello, target, set_to),
             None => absent::<Fencing>(),
@@ -152,7 +178,11 @@ pub fn replay_document(
             None => absent::<Compaction>(),
         },
         Document::Replication(_) => inconclusive(format!("traces of {} are not replayed yet", header.protocol)),
+    };
+    if slip.is_some() {
+        implementation.slip(header.protocol, None);
     }
+    replayed
 }
 
 fn absent<V: Vocabulary>() -> Replay {

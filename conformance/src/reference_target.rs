@@ -45,6 +45,11 @@ impl ReferenceTarget {
         Self::default()
     }
 
+    /// Makes a slip from the next reset on, or none any more.
+    pub fn set_mutation(&mut self, mutation: Option<Mutation>) {
+        self.mutation = mutation;
+    }
+
     /// The reference with one slip, whatever variant it is set to.
     #[must_use]
     pub fn with_mutation(mutation: Mutation) -> Self {

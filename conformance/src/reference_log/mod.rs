@@ -41,6 +41,11 @@ impl ReferenceLog {
         Self::default()
     }
 
+    /// Makes a slip from the next reset on, or none any more.
+    pub fn set_mutation(&mut self, mutation: Option<Mutation>) {
+        self.mutation = mutation;
+    }
+
     /// With one slip.
     #[must_use]
     pub fn with_mutation(mutation: Mutation) -> Self {
