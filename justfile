@@ -39,12 +39,14 @@ nightly:
     cargo run --release -p fencepost-model -- check --all
     cargo run --release -p fencepost-model -- export --check --prove-all
 
-# Fuzz the reader of fixtures and the reader of record batches, a minute each (needs a nightly toolchain and cargo-fuzz).
+# Fuzz the readers of fixtures, of record batches and of index files, a minute each (needs a nightly toolchain and cargo-fuzz).
 fuzz SECONDS="60":
     mkdir -p fixtures/fuzz/corpus/reader
     cd fixtures/fuzz && cargo +nightly fuzz run reader corpus/reader ../tests/examples -- -timeout=10 -max_total_time={{SECONDS}}
     mkdir -p fixtures/fuzz/corpus/record_batch
     cd fixtures/fuzz && cargo +nightly fuzz run record_batch corpus/record_batch -- -timeout=10 -max_total_time={{SECONDS}}
+    mkdir -p fixtures/fuzz/corpus/index_files
+    cd fixtures/fuzz && cargo +nightly fuzz run index_files corpus/index_files -- -timeout=10 -max_total_time={{SECONDS}}
 
 # Measure what states cost, and write the table of docs/performance.md.
 bench *CONFIGS="fencing/assignment-epoch-owned/*":

@@ -9,8 +9,8 @@
 //! | [`keys`] | whether the clean part has each key once |
 //! | [`report`] | what was found, for a person and for a program |
 //!
-//! A broker that is running may append, roll, or swap while the files are read; so a live directory is read up to the
-//! high watermark of its checkpoint, and a segment that goes away in between is an error that says so.
+//! A broker that is running may append, roll, or swap while the files are read: the end of the last segment may then look
+//! torn, and a segment that goes away in between is an error that says so. Stop the broker, or look at a copy.
 
 pub mod directory;
 pub mod keys;

@@ -9,6 +9,7 @@ use fencepost_reference::storage::batch::RecordBatch;
 use fencepost_reference::storage::batch_reader::{BatchReader, LogBatch};
 use fencepost_reference::storage::control::Marker;
 use fencepost_reference::storage::record::Record;
+use fencepost_reference::storage::transaction_index::ENTRY_BYTES;
 
 use super::directory::{Directory, Segment};
 use super::keys::{Keys, shown};
@@ -106,7 +107,7 @@ impl Pass<'_> {
         let entries = segment.aborted.iter().map(|entry| (entry.producer_id.0, entry.last_offset.0));
         for broken in self.transactions.end_of_segment(entries) {
             let at = segment.aborted.iter().position(|entry| entry.last_offset.0 == broken.1).unwrap_or_default();
-            self.found(&segment.index, (at * 34) as u64, broken);
+            self.found(&segment.index, (at * ENTRY_BYTES) as u64, broken);
         }
         Ok(())
     }
@@ -266,7 +267,7 @@ impl Pass<'_> {
                     "producer {producer} aborted at {last}, below the first dirty offset {first_dirty}, and has \
                      transactional data above it: the next round may take them for aborted"
                 );
-                self.found(&segment.index, (number * 34) as u64, (Rule::N2, last, text));
+                self.found(&segment.index, (number * ENTRY_BYTES) as u64, (Rule::N2, last, text));
             }
         }
     }
