@@ -215,7 +215,7 @@ impl Controller {
     /// A broker comes up again, with a new broker epoch. The old one's session ends first, where it has not yet.
     pub fn register(&mut self, setting: &Setting, broker: u8, broker_epoch: u8, lost: bool) -> Ruling {
         let mut ruling = Ruling::default();
-        if self.now.fenced & bit(broker) == 0 && !setting.has(Mutant::RegistersUnfenced) {
+        if self.now.is_active(broker) && !setting.has(Mutant::RegistersUnfenced) {
             ruling.trail.mark(Label::RegisterFences);
             let next = self.without(setting, broker, true, &mut ruling.trail);
             self.publish(setting, next, &mut ruling);

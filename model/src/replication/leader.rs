@@ -33,7 +33,7 @@ impl Turn<'_> {
     fn carried(&self, from: u8, sent: Sent) -> (Epoch, Epoch) {
         let (theirs, ours) = (self.setting.rules(from), self.setting.rules(self.me));
         let fenced = theirs.fence == Fence::Current && ours.fence == Fence::Current;
-        let compared = theirs.truncation == Truncation::OnFetch && ours.truncation == Truncation::OnFetch;
+        let compared = theirs.compares() && ours.compares();
         (if fenced { sent.epoch } else { UNDEFINED }, if compared { sent.last } else { UNDEFINED })
     }
 

@@ -68,6 +68,14 @@ pub struct Rules {
     pub cuts_newer: bool,
 }
 
+impl Rules {
+    /// Whether a fetch carries the epoch of the last record, for the leader to compare.
+    #[must_use]
+    pub fn compares(&self) -> bool {
+        self.truncation == Truncation::OnFetch || self.fence == Fence::Expected
+    }
+}
+
 /// The name of the oracle.
 pub const ORACLE: &str = "remote-state-renewed";
 
@@ -94,12 +102,7 @@ pub fn rules(variant: &str) -> Option<Rules> {
         "high-watermark" => Rules { truncation: Truncation::HighWatermark, ..KIP_101 },
         "kip-101" => KIP_101,
         "kip-279" => KIP_279,
-        "kip-320-first-try" => Rules {
-            truncation: Truncation::OnFetch,
-            fence: Fence::Expected,
-            asks_fenced: false,
-            ..KIP_320
-        },
+        "kip-320-first-try" => Rules { fence: Fence::Expected, ..KIP_279 },
         "kip-320" => KIP_320,
         "kip-320-below-ibp-2.0" => Rules { asks_v0: true, ..KIP_320 },
         "kafka-4.0" => Rules { reply: ReplyMatch::Offset, cuts_newer: false, ..RENEWED },
