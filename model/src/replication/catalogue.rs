@@ -39,6 +39,7 @@ impl Catalogue for Replication {
         super::rows::truncation(&mut list);
         super::rows::fencing(&mut list);
         super::rows::in_sync_set(&mut list);
+        super::larger::larger(&mut list);
         list.0
     }
 

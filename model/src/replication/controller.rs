@@ -137,7 +137,10 @@ impl Controller {
         };
         Self {
             now,
-            log: SmallVec::from_slice(&[now]),
+            log: match setting.bounds.metadata {
+                Metadata::Log => SmallVec::from_slice(&[now]),
+                Metadata::Messages => SmallVec::new(),
+            },
             spent: [0; 6],
             unclean: false,
             beyond: false,

@@ -16,6 +16,7 @@ pub mod enabled;
 pub mod epochs;
 pub mod follower;
 pub mod labels;
+pub mod larger;
 pub mod leader;
 pub mod log;
 pub mod message;

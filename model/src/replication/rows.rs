@@ -56,10 +56,11 @@ pub(super) fn truncation(list: &mut List) {
         "power-failure-of-both",
         "S2: both lose power, one loses a record, and the other trusts its high watermark",
         Bounds {
-            start: Start { checkpointed: true, ..led_by(0, 1, 0b11) },
+            start: Start { checkpointed: true, ..led_by(0, 2, 0b11) },
             writes: [0, 1, 0, 0],
             crashes: [1, 1, 0, 0],
             lossy: 0b10,
+            flushed: 1,
             fences: 1,
             fenced: 0b01,
             unfences: 1,
@@ -75,8 +76,8 @@ pub(super) fn truncation(list: &mut List) {
         Bounds { chosen: 2, epochs: 2, writes: [2, 1, 0, 0], ..Bounds::BASE },
     );
     rows.slip(
-        Smoke,
-        "kip-279",
+        Full,
+        "kip-320",
         &[Mutant::OneRound],
         "several-elections",
         "S4: one exchange is not enough",
