@@ -114,6 +114,17 @@ impl Epochs {
         self.set(holding, start);
     }
 
+    /// Drops one entry.
+    pub fn remove(&mut self, epoch: Epoch) {
+        self.set(epoch, UNDEFINED);
+    }
+
+    /// The smallest epoch with an entry.
+    #[must_use]
+    pub fn oldest(&self) -> Epoch {
+        self.iter().next().map_or(UNDEFINED, |(epoch, _)| epoch)
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Self::default();

@@ -20,6 +20,8 @@ impl Turn<'_> {
         let rounds = rounds(&self.broker.epochs);
         let entry = Entry { phase: Phase::Fetching, offset: self.broker.log.end, last: latest, epoch, delayed: false, rounds };
         if self.setting.has(Mutant::FollowsNewLeaderOnly) && !new_leader && self.broker.entry.phase != Phase::Idle {
+            self.broker.entry.epoch = epoch;
+            self.send_next();
             return;
         }
         self.broker.entry = match self.setting.rules(self.me).truncation {

@@ -151,6 +151,8 @@ labels! {
     ElectNobody = "4.7 nobody can lead",
     Lost = "1.9 a crash loses the end of the log",
     Restarted = "1.9 a broker comes up",
+    LeadKeepsPending = "4.2 a record that is known leaves the proposal",
+    RestartRebuilds = "1.4 recovery finds epochs in the records",
     RestartTrims = "1.4 loading drops epochs at the log's end",
 }
 

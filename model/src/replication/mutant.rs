@@ -69,7 +69,20 @@ impl Mutant {
     /// Why no property tells the slip from the right rules, for those where that is so.
     #[must_use]
     pub fn unseen(self) -> Option<&'static str> {
-        None
+        match self {
+            Self::FutureEpochEndsAtLogEnd => {
+                Some("a leader that marks its epoch is asked by replicas for none above it; by consumers it is")
+            }
+            Self::LagUnseenAtEqualEnd => Some("the in-sync set is smaller than need be, which nothing promises against"),
+            Self::UnknownEpochToHighWatermark => {
+                Some("a follower without an epoch does not ask, and a leader answers with none above what it was asked")
+            }
+            Self::StepUnbounded => Some("the follower's own epochs end within its log, since loading trims them"),
+            Self::LastEpochLost => {
+                Some("within an epoch nothing diverges once a fetch was answered, and the next begins from the cache")
+            }
+            _ => None,
+        }
     }
 }
 
