@@ -559,27 +559,12 @@ impl Turn<'_> {
             self.effect.trail.mark(Label::CutNothing);
             return;
         }
-        if to < broker.log.start {
-            self.start_anew(to);
-            return;
-        }
         broker.log.cut(to);
         broker.epochs.truncate_from_end(to);
         self.effect.trail.mark(Label::Cut);
         if broker.high > to {
             broker.high = to;
             self.effect.trail.mark(Label::HighCut);
-        }
-    }
-
-    /// Begins the log anew (1.6 truncateFullyAndStartAt).
-    pub(super) fn start_anew(&mut self, at: Offset) {
-        use super::mutant::Mutant;
-        self.mark(Label::StartAnew);
-        self.broker.log = Log::empty(at);
-        self.broker.epochs.clear();
-        if !self.setting.has(Mutant::HighWatermarkStays) {
-            self.broker.high = at;
         }
     }
 

@@ -41,13 +41,13 @@ impl List {
     pub(super) fn mixed(
         &mut self,
         tier: Tier,
-        variant: &str,
+        (variant, mutant): (&str, Mutant),
         (broker, other): (u8, &'static str),
         name: &str,
         reason: &'static str,
         bounds: Bounds,
     ) {
-        self.add(tier, variant, Mutant::None, name, reason, bounds);
+        self.add(tier, variant, mutant, name, reason, bounds);
         let (Some(rules), Some(last)) = (rules(other), self.0.last_mut()) else { return };
         let mut setting = last.protocol.setting;
         setting.rules[usize::from(broker) % MAX_BROKERS] = rules;

@@ -6,6 +6,8 @@ use super::mutant::Mutant;
 use super::rules::KAFKA;
 use crate::protocol::Tier::{self, Full, Smoke};
 
+const BELOW: &str = "kip-320-below-ibp-2.0";
+
 struct Rows<'a>(&'a mut List);
 
 impl Rows<'_> {
@@ -134,7 +136,7 @@ pub(super) fn larger(list: &mut List) {
         },
     );
     rows.add(
-        Smoke,
+        Full,
         &[KAFKA, ORACLE],
         "comes-to-rest",
         "P7: two brokers until nothing moves any more",
@@ -159,10 +161,15 @@ pub(super) fn mixed(list: &mut List) {
     let back = Bounds { start: Start { leader: 1, ..diverged.start }, writes: [1, 2, 0, 0], ..diverged };
     let old = (0, "kip-101");
     let raised = (0, "kip-320");
-    for (name, bounds) in [("old-broker-lost-message", lost), ("old-broker-fast-fail-over", diverged)] {
+    // A broker of 2.0 does not mark its epoch yet. One that does asks for an epoch that the old one can't know.
+    for (name, mutant, bounds) in [
+        ("old-broker-lost-message", Mutant::None, lost),
+        ("old-broker-lost-message", Mutant::EpochNotMarked, lost),
+        ("old-broker-fast-fail-over", Mutant::None, diverged),
+    ] {
         list.mixed(
             Smoke,
-            "kip-320-below-ibp-2.0",
+            (BELOW, mutant),
             old,
             name,
             "2.12 (a): A is older and answers without an epoch, B asks in version 0",
@@ -176,7 +183,7 @@ pub(super) fn mixed(list: &mut List) {
     ] {
         list.mixed(
             Smoke,
-            "kip-320-below-ibp-2.0",
+            (BELOW, Mutant::None),
             raised,
             name,
             "2.12 (c): A's inter-broker protocol is raised, B's is not yet",
@@ -185,7 +192,7 @@ pub(super) fn mixed(list: &mut List) {
     }
     list.mixed(
         Smoke,
-        "kip-320",
+        ("kip-320", Mutant::None),
         old,
         "old-leader-refuses",
         "2.12 (e): B asks in version 1, which A, that is older, refuses",

@@ -57,8 +57,6 @@ pub enum Fetched {
         records: Log,
         /// The leader's high watermark before it took note of the request.
         high: Offset,
-        /// The leader's log start.
-        log_start: Offset,
     },
     /// The logs part.
     Diverging {

@@ -55,8 +55,6 @@ mutants! {
     LagUnseenAtEqualEnd = "equal-end-lags", "KAFKA-7152: a member that has everything counts as lagging.";
     LatestAtOnce = "latest-at-once", "KIP-207: a new leader tells clients a latest offset below what they were told before.";
     LastEpochLost = "last-epoch-lost", "KAFKA-15510: an empty answer makes the follower forget its last fetched epoch.";
-    DivergingBelowStart = "diverging-below-start", "KAFKA-12996: a fetch below the log's start is told that it diverges.";
-    HighWatermarkStays = "high-watermark-stays", "KAFKA-9491: a log that is begun anew keeps the high watermark that it had.";
     NoEpochToHighWatermark = "no-epoch-to-high-watermark", "Review of KIP-279: an answer without an epoch means the high watermark.";
     UnknownEpochToHighWatermark = "unknown-epoch-to-high-watermark", "Review of KIP-279: where the follower knows no epoch, the high watermark is meant.";
     MinWithHighWatermark = "min-with-high-watermark", "Review of KIP-279: the offset is bounded by the high watermark.";
@@ -72,6 +70,9 @@ impl Mutant {
         match self {
             Self::FutureEpochEndsAtLogEnd => {
                 Some("a leader that marks its epoch is asked by replicas for none above it; by consumers it is")
+            }
+            Self::FollowerAnswers => {
+                Some("a follower's question carries its leader epoch, in which the broker that it asks does lead")
             }
             Self::LagUnseenAtEqualEnd => Some("the in-sync set is smaller than need be, which nothing promises against"),
             Self::UnknownEpochToHighWatermark => {

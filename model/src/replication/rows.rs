@@ -309,16 +309,34 @@ pub(super) fn in_sync_set(list: &mut List) {
         },
     );
     rows.slip(
-        Smoke,
+        Full,
         ORACLE,
         &[Mutant::PartitionEpochUnchecked],
         "old-proposal",
         "4.7 row 6: a proposal arrives after the set has changed",
         Bounds {
+            fences: 1,
+            fenced: 0b010,
+            unfences: 1,
+            epochs: 0,
+            writes: [2, 0, 0, 0],
+            shrinks: 1,
+            ..Bounds::THREE
+        },
+    );
+    rows.slip(
+        Smoke,
+        ORACLE,
+        &[Mutant::FencedMayJoin],
+        "fenced-replica",
+        "KAFKA-13916: a replica is taken for dead while it is about to join, and then is",
+        Bounds {
             start: led_by(0, 0, 0b01),
             fences: 1,
             fenced: 0b10,
-            unfences: 1,
+            crashes: [0, 1, 0, 0],
+            restarts: false,
+            epochs: 0,
             writes: [1, 0, 0, 0],
             shrinks: 1,
             ..Bounds::BASE
