@@ -169,7 +169,6 @@ impl Turn<'_> {
                 continue;
             }
             if rules.cuts_newer && record.epoch() > self.broker.entry.epoch {
-                self.mark(Label::ReplyNewer);
                 break;
             }
             self.append_follower(offset, record);
@@ -177,7 +176,7 @@ impl Turn<'_> {
         }
         let (start, end) = (self.broker.log.start, self.broker.log.end);
         let taken = high.clamp(start, end);
-        self.mark(if taken < high { Label::HighClamped } else { Label::HighFromReply });
+        self.mark(Label::HighFromReply);
         if taken < self.broker.high {
             self.mark(Label::HighFalls);
         }
@@ -244,7 +243,6 @@ impl Turn<'_> {
         }
         let own = self.own_epoch_end(reply.epoch);
         if own.end == UNDEFINED {
-            self.mark(Label::TargetUnknown);
             let to = if self.setting.has(Mutant::UnknownEpochToHighWatermark) { high } else { reply.end.min(end) };
             return (to, true);
         }

@@ -135,6 +135,40 @@ pub(super) fn larger(list: &mut List) {
         },
     );
     rows.add(
+        Smoke,
+        &[KAFKA, ORACLE],
+        "controlled-shutdown",
+        "4.7: the leader leaves in an orderly way, stops, and comes back",
+        Bounds {
+            shutdowns: 1,
+            unfences: 1,
+            crashes: [1, 0, 0, 0],
+            stops: 0b01,
+            epochs: 3,
+            writes: [1, 0, 0, 0],
+            ..Bounds::BASE
+        },
+    );
+    rows.add(
+        Smoke,
+        &[ORACLE],
+        "last-known-leader",
+        "4.7: nobody is in sync or eligible any more, since both lost their disks",
+        Bounds {
+            min_isr: 2,
+            elr: true,
+            fences: 1,
+            fenced: 0b10,
+            crashes: [1, 1, 0, 0],
+            lossy: 0b11,
+            unfences: 1,
+            epochs: 4,
+            start: Start { records: 1, ..Bounds::BASE.start },
+            writes: [0; 4],
+            ..Bounds::BASE
+        },
+    );
+    rows.add(
         Full,
         &[KAFKA, ORACLE],
         "comes-to-rest",
@@ -195,7 +229,7 @@ pub(super) fn mixed(list: &mut List) {
         old,
         "old-leader-refuses",
         "2.12 (e): B asks in version 1, which A, that is older, refuses",
-        Bounds { start: Start { records: 1, ..diverged.start }, writes: [1, 1, 0, 0], ..diverged },
+        Bounds { start: Start { records: 1, ..diverged.start }, writes: [1, 1, 0, 0], shrinks: 2, ..diverged },
     );
     let damaged = Bounds {
         start: Start { records: 1, checkpointed: true, ..Bounds::BASE.start },
