@@ -24,7 +24,9 @@ pub fn at_broker(setting: &Setting, me: u8, broker: &Broker, log: &[Image], each
             }
             each(Timer::Start { keep: end });
             if bounds.damages & bit(me) != 0 {
-                Damage::ALL.into_iter().for_each(|damage| each(Timer::StartDamaged(damage)));
+                for damage in Damage::ALL {
+                    each(Timer::StartDamaged(damage));
+                }
             }
         }
         return;
@@ -80,7 +82,8 @@ pub fn at_controller(setting: &Setting, controller: &Controller, each: &mut dyn 
     if more_epochs && preferred < bounds.preferred && ready(0) {
         each(Timer::Elect(Election::Preferred));
     }
-    if more_epochs && unclean < bounds.unclean && now.leader == NOBODY && brokers.clone().any(|one| now.is_active(one)) {
+    if more_epochs && unclean < bounds.unclean && now.leader == NOBODY && brokers.clone().any(|one| now.is_active(one))
+    {
         each(Timer::Elect(Election::Unclean));
     }
     if more_epochs && chosen < bounds.chosen {

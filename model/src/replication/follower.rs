@@ -18,7 +18,8 @@ impl Turn<'_> {
         let epoch = self.broker.leader_epoch;
         let latest = self.broker.epochs.latest();
         let rounds = rounds(&self.broker.epochs);
-        let entry = Entry { phase: Phase::Fetching, offset: self.broker.log.end, last: latest, epoch, delayed: false, rounds };
+        let entry =
+            Entry { phase: Phase::Fetching, offset: self.broker.log.end, last: latest, epoch, delayed: false, rounds };
         if self.setting.has(Mutant::FollowsNewLeaderOnly) && !new_leader && self.broker.entry.phase != Phase::Idle {
             self.broker.entry.epoch = epoch;
             self.send_next();
@@ -313,11 +314,11 @@ impl Turn<'_> {
             self.broker.entry.phase = Phase::Earliest;
             return;
         }
-        if !earliest {
+        if earliest {
+            self.mark(Label::RangeNothing);
+        } else {
             self.mark(Label::RangeLatestBelow);
             self.truncate(offset);
-        } else {
-            self.mark(Label::RangeNothing);
         }
         self.broker.entry.phase = Phase::Fetching;
         self.broker.entry.offset = self.broker.log.end;
