@@ -8,10 +8,9 @@
 
 use fencepost_conformance::fingerprint::oracle;
 use fencepost_conformance::implementation::{Implementation as _, Reference, replay_document};
-use fencepost_conformance::reference_log::ReferenceLog;
-use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::{Replay, Verdict};
 use fencepost_conformance::report::terminal;
+use fencepost_conformance::target::Settings;
 use fencepost_fixtures::compaction::{Compaction, Operation};
 use fencepost_fixtures::trace::{Body, Step};
 use fencepost_fixtures::variants::{self, HorizonRule, Rules, Variant};
@@ -38,26 +37,20 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
 
-/// A reference with the slip of this name, if it can make it.
-fn slipping(protocol: Protocol, slip: &str) -> Option<Reference> {
-    let mut reference = Reference::default();
+/// Whether the reference can make the slip of this name.
+fn can_slip(protocol: Protocol, slip: &str) -> bool {
     match protocol {
-        Protocol::Fencing => {
-            let mutation = *coordinator::Mutation::ALL.iter().find(|mutation| mutation.name() == slip)?;
-            reference.coordinator = ReferenceTarget::with_mutation(mutation);
-        }
-        Protocol::Compaction => {
-            let mutation = *storage::mutation::Mutation::ALL.iter().find(|mutation| mutation.name() == slip)?;
-            reference.log = ReferenceLog::with_mutation(mutation);
-        }
-        Protocol::Replication => return None,
+        Protocol::Fencing => coordinator::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
+        Protocol::Compaction => storage::mutation::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
+        Protocol::Replication => false,
     }
-    Some(reference)
 }
 
-fn replay(document: &Document, variant: &str, mut reference: Reference) -> Result<Replay, Failed> {
+fn replay(document: &Document, variant: &str, slip: Option<&str>) -> Result<Replay, Failed> {
+    let mut reference = Reference::default();
     let hello = reference.hello()?;
-    Ok(replay_document(document, &hello, &mut reference, Some(variant)))
+    let settings = Settings { variant: Some(variant), slip, only: None };
+    Ok(replay_document(document, &hello, &mut reference, settings))
 }
 
 fn says(document: &Document, verdict: &Verdict) -> String {
@@ -82,10 +75,10 @@ fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
     let header = document.header();
     if let Some(slip) = header.mutant.as_ref().filter(|slip| !OF_A_CLIENT.contains(&slip.as_str())) {
         // A slip of the coordinator, or of the cleaner, has to look the same in the reference.
-        let Some(reference) = slipping(header.protocol, slip) else {
+        if !can_slip(header.protocol, slip) {
             return Err(format!("the reference knows no slip {slip}").into());
-        };
-        let verdict = replay(document, &header.variant, reference)?.verdict;
+        }
+        let verdict = replay(document, &header.variant, Some(slip))?.verdict;
         if verdict != Verdict::Passed {
             return Err(format!(
                 "does not reproduce with the slip {slip}:
@@ -95,7 +88,7 @@ fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
             .into());
         }
     } else {
-        let verdict = replay(document, &header.variant, Reference::default())?.verdict;
+        let verdict = replay(document, &header.variant, None)?.verdict;
         if verdict != Verdict::Passed {
             let variant = &header.variant;
             return Err(format!("does not reproduce under its own {variant}:\n{}", says(document, &verdict)).into());
@@ -105,7 +98,7 @@ fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
         if is_left_open(document, variant) {
             continue;
         }
-        let verdict = replay(document, variant.name, Reference::default())?.verdict;
+        let verdict = replay(document, variant.name, None)?.verdict;
         let expected = header.holds_for.iter().any(|name| name == variant.name);
         match &verdict {
             Verdict::Passed if expected => {}

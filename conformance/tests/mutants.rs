@@ -8,9 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fencepost_conformance::implementation::{Implementation as _, Reference, replay_document};
-use fencepost_conformance::reference_log::ReferenceLog;
-use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::Verdict;
+use fencepost_conformance::target::Settings;
 use fencepost_fixtures::{Document, Protocol, corpus};
 use fencepost_reference::{coordinator, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -62,15 +61,6 @@ impl Slip {
             Self::Log(_) => Protocol::Compaction,
         }
     }
-
-    fn reference(self) -> Reference {
-        let mut reference = Reference::default();
-        match self {
-            Self::Coordinator(mutation) => reference.coordinator = ReferenceTarget::with_mutation(mutation),
-            Self::Log(mutation) => reference.log = ReferenceLog::with_mutation(mutation),
-        }
-        reference
-    }
 }
 
 fn main() {
@@ -92,9 +82,10 @@ fn caught_by(slip: Slip, documents: &[Document]) -> Vec<String> {
         .iter()
         .filter(|document| document.header().protocol == slip.protocol() && document.header().mutant.is_none())
         .filter_map(|document| {
-            let mut reference = slip.reference();
+            let mut reference = Reference::default();
             let hello = reference.hello().ok()?;
-            let replay = replay_document(document, &hello, &mut reference, None);
+            let settings = Settings { slip: Some(slip.name()), ..Settings::default() };
+            let replay = replay_document(document, &hello, &mut reference, settings);
             let length = replay.compared.total() + replay.not_compared.total();
             match replay.verdict {
                 Verdict::Failed(_) | Verdict::Broken(_) => Some((length, document.header().id.to_string())),

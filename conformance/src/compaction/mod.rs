@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use fencepost_fixtures::compaction::{
     Answer, Call, CleanupPolicy, Compaction, Configure, Given, Operation, Outcome, State,
 };
+use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::trace::{Behaviour, Function, Never};
 
 use crate::replayable::{Difference, Replayable};
@@ -114,6 +115,14 @@ impl Replayable for Compaction {
 
     fn visible_outcome(outcome: &Outcome, _: &BTreeSet<Unseen>) -> Outcome {
         outcome.clone()
+    }
+
+    fn receiver(message: &Never) -> &BrokerName {
+        match *message {}
+    }
+
+    fn is_reply(message: &Never) -> bool {
+        match *message {}
     }
 
     fn place() -> &'static str {
