@@ -43,6 +43,8 @@ pub enum CheckpointKind {
     RecoveryPoint,
     /// The first offset of each log.
     LogStart,
+    /// The high watermark of each log.
+    HighWatermark,
 }
 
 impl CheckpointKind {
@@ -53,6 +55,7 @@ impl CheckpointKind {
             Self::Cleaner => "cleaner-offset-checkpoint",
             Self::RecoveryPoint => "recovery-point-offset-checkpoint",
             Self::LogStart => "log-start-offset-checkpoint",
+            Self::HighWatermark => "replication-offset-checkpoint",
         }
     }
 }

@@ -32,6 +32,10 @@ impl Log {
     /// Cuts everything of `offset` and above; a batch that spans it goes as a whole, and the log still ends at `offset`.
     pub fn truncate_to(&mut self, offset: Offset, now: Millis) -> Result<(), LogError> {
         if offset >= self.next_offset {
+            // An epoch without records may begin at the end, and a follower would ask for it again and again (KAFKA-10706).
+            if self.cleans_epochs_at_end {
+                self.epochs.truncate_from_end(self.next_offset);
+            }
             return Ok(());
         }
         let offset = Offset(offset.0.max(0));
@@ -55,7 +59,7 @@ impl Log {
         self.next_offset = offset;
         self.recovery_point = self.recovery_point.min(offset);
         self.log_start = self.log_start.min(offset);
-        self.epochs.truncate_from_end(&*fs, offset)?;
+        self.epochs.truncate_from_end(offset);
         self.rebuild_producers(now)?;
         self.set_high_watermark(self.high_watermark.min(offset));
         Ok(())
@@ -69,7 +73,7 @@ impl Log {
             fs.sync_dir(&self.directory)?;
         }
         self.producers.truncate_fully(&*fs, offset)?;
-        self.epochs.truncate_from_end(&*fs, Offset(0))?;
+        self.epochs.clear(&*fs)?;
         let segment = Segment::create(&*fs, &self.directory, offset, FileStage::Final, &self.config, now)?;
         fs.sync_dir(&self.directory)?;
         self.segments.insert(offset, segment);
@@ -98,7 +102,7 @@ impl Log {
             let fs: SharedFs = self.fs.clone();
             self.log_start = offset;
             self.high_watermark = self.high_watermark.max(offset);
-            self.epochs.truncate_from_start(&*fs, offset)?;
+            self.epochs.truncate_from_start(offset);
             self.producers.on_log_start(&*fs, offset)?;
         }
         Ok(())
