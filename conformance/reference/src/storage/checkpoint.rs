@@ -102,13 +102,13 @@ impl CheckpointFile {
 }
 
 /// A line of a checkpoint, and where it starts.
-pub(super) struct Line {
-    pub(super) position: u64,
-    pub(super) fields: Vec<String>,
+pub(crate) struct Line {
+    pub(crate) position: u64,
+    pub(crate) fields: Vec<String>,
 }
 
 /// The entries of a checkpoint of version 0 (Kafka's `CheckpointFile#read`); none if there is no file.
-pub(super) fn read_lines(fs: &dyn FileSystem, path: &Path) -> Result<Vec<Line>, LogError> {
+pub(crate) fn read_lines(fs: &dyn FileSystem, path: &Path) -> Result<Vec<Line>, LogError> {
     if !fs.exists(path)? {
         return Ok(Vec::new());
     }
@@ -138,7 +138,7 @@ pub(super) fn read_lines(fs: &dyn FileSystem, path: &Path) -> Result<Vec<Line>, 
 }
 
 /// Writes a checkpoint of version 0.
-pub(super) fn write_lines(
+pub(crate) fn write_lines(
     fs: &dyn FileSystem,
     path: &Path,
     lines: impl ExactSizeIterator<Item = String>,

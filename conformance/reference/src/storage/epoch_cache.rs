@@ -16,7 +16,7 @@ pub struct EpochEntry {
 }
 
 /// Where a leader's records end: the answer of `OffsetsForLeaderEpoch`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EpochEnd {
     /// The largest epoch that is not above the one that was asked for; none in an answer of version 0, and in no answer.
     pub epoch: LeaderEpoch,

@@ -9,7 +9,7 @@ use super::log::Log;
 use super::log_error::{AppendError, LogError};
 use super::names::{Millis, Offset};
 use super::segment::Segment;
-use super::segment_files::FileStage;
+use super::segment_files::{FileKind, FileStage};
 
 /// Why the oldest segment may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +95,28 @@ impl Log {
             return Err(LogError::OffsetOutOfRange { asked: before, log_start, end });
         }
         self.increment_log_start(before)
+    }
+
+    /// Moves the start of the log to that of the leader's log, as far as records are on all replicas.
+    pub fn advance_log_start(&mut self, to: Offset) -> Result<(), LogError> {
+        if to > self.high_watermark {
+            let (log_start, end) = (self.log_start, self.high_watermark);
+            return Err(LogError::OffsetOutOfRange { asked: to, log_start, end });
+        }
+        self.increment_log_start(to)
+    }
+
+    /// Where the batch begins that has this offset inside of it; `None` if none has.
+    pub fn batch_start_of(&self, offset: Offset) -> Result<Option<Offset>, LogError> {
+        let Some((_, segment)) = self.segments.range(..=offset).next_back() else { return Ok(None) };
+        let Some(found) = segment.find(&*self.fs, offset)? else { return Ok(None) };
+        let base = found.view(&segment.path(FileKind::Log))?.base_offset();
+        Ok((base < offset).then_some(base))
+    }
+
+    /// Leaves the high watermark outside of the log, for a slip (KAFKA-9491).
+    pub(crate) fn force_high_watermark(&mut self, offset: Offset) {
+        self.high_watermark = offset;
     }
 
     pub(super) fn increment_log_start(&mut self, offset: Offset) -> Result<(), LogError> {
