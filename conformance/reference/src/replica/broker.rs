@@ -16,7 +16,7 @@ use super::disk::{self, EpochFileFault};
 use super::effects::{Effects, Input};
 use super::future::Future;
 use super::metadata::Registrations;
-use super::names::{BrokerEpoch, BrokerId, Correlation, LagPeriod, LeaderEpoch, Offset, PartitionEpoch};
+use super::names::{BrokerEpoch, BrokerId, Correlation, LagPeriod, LeaderEpoch, Node, Offset, PartitionEpoch};
 use super::observe::BrokerState;
 use super::process::{Process, Role};
 use super::rules::{EpochMark, Rules, Truncation};
@@ -250,6 +250,19 @@ impl Broker {
     /// What it shows of itself; `None` while it is down.
     pub fn observe(&self) -> Result<Option<BrokerState>, LogError> {
         self.process.as_ref().map(Process::observe).transpose()
+    }
+
+    /// The fetches that wait here for something to fetch: who has sent each, and its number there.
+    #[must_use]
+    pub fn parked_fetches(&self) -> Vec<(Node, Correlation)> {
+        let parked = self.process.iter().flat_map(|process| &process.parked);
+        parked.map(|message| (message.from, message.correlation)).collect()
+    }
+
+    /// The requests that this broker waits for, each with who is asked.
+    #[must_use]
+    pub fn outstanding(&self) -> Vec<(Node, Correlation)> {
+        self.process.as_ref().map(Process::outstanding).unwrap_or_default()
     }
 
     /// The log of the process, for who wants to look closer.

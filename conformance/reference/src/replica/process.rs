@@ -163,6 +163,12 @@ impl Process {
         Millis(0)
     }
 
+    pub(super) fn outstanding(&self) -> Vec<(Node, Correlation)> {
+        let fetchers = self.outstanding.iter().map(|(leader, asked)| (Node::Broker(*leader), asked.correlation));
+        let proposal = self.leading().and_then(|leading| leading.isr.pending());
+        fetchers.chain(proposal.map(|pending| (Node::Controller, pending.correlation))).collect()
+    }
+
     pub(super) fn observe(&self) -> Result<BrokerState, LogError> {
         observe::observe(self)
     }
