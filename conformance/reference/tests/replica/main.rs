@@ -1,0 +1,5 @@
+//! Replication on the reference (docs/replication.md): the tables, the scenarios that killed each generation, and a few
+//! brokers under chosen faults.
+
+mod cluster;
+mod scenarios;
