@@ -290,4 +290,3 @@ impl Broker {
         self.process.take().map(drop).ok_or(BrokerError::Down)
     }
 }
-

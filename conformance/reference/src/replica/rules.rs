@@ -194,9 +194,7 @@ impl ReplicationRules {
             Self::Kip320FirstTry => Rules { fencing: Fencing::ExpectedEpoch, ..kip_279 },
             Self::Kip320BelowIbp20 => Rules { fencing: Fencing::None, sends: V0, ..kip_320 },
             Self::Kip320 => kip_320,
-            Self::Kafka36 => {
-                Rules { reply_match: ReplyMatch::Offset, remote_state: RemoteState::Kept, ..oracle }
-            }
+            Self::Kafka36 => Rules { reply_match: ReplyMatch::Offset, remote_state: RemoteState::Kept, ..oracle },
             Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..oracle },
             Self::RemoteStateRenewed => oracle,
             Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..oracle },
