@@ -38,6 +38,7 @@ pub mod parity;
 pub mod path;
 pub mod protocol;
 pub mod registry;
+pub mod replication;
 pub mod runs;
 pub mod search;
 pub mod show;
