@@ -167,12 +167,6 @@ impl<M: Module> Catalogue for Tla<M> {
 }
 
 impl<M: Module> Exported for Tla<M> {
-    fn errors() -> &'static [fencepost_fixtures::KafkaError] {
-        &[]
-    }
-    fn unreached(_: &str) -> Option<&'static str> {
-        Some(NO_TRACE)
-    }
     fn trace(_: &Goal, _: &World<Self>, _: &Walk<Self>) -> Result<Document, String> {
         Err(NO_TRACE.to_owned())
     }
