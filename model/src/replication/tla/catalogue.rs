@@ -106,10 +106,10 @@ impl Module for Replication {
         State::initial(self.constants.replicas)
     }
     fn enabled(&self, state: &State, each: &mut dyn FnMut(Step)) {
-        self.enabled(state, each);
+        self.disjuncts(state, each);
     }
     fn next(&self, state: &State, step: Step) -> Option<State> {
-        self.next(state, step)
+        self.taken(state, step)
     }
     fn label(state: &State, step: Step) -> u16 {
         variants::label(state, step)

@@ -67,7 +67,7 @@ fn leads_in_isr(state: &State) -> Option<bool> {
 }
 
 /// The replicas that presume to lead.
-fn leaders<'a>((world, state): At<'a>) -> impl Iterator<Item = Id> + 'a {
+fn leaders((world, state): At<'_>) -> impl Iterator<Item = Id> + '_ {
     let replicas = world.protocol.module().constants.all();
     replicas.iter().filter(|id| presumes_leadership(&state.actors, *id))
 }

@@ -70,7 +70,6 @@ const fn get(word: u32, (shift, width): Field) -> u8 {
     ((word >> shift) & ((1 << width) - 1)).to_le_bytes()[0]
 }
 
-#[expect(clippy::cast_lossless, reason = "`From` is not const")]
 const fn set(word: u32, (shift, width): Field, value: u8) -> u32 {
     let mask = (1 << width) - 1;
     word & !(mask << shift) | (value as u32 & mask) << shift
@@ -221,12 +220,12 @@ pub struct State {
 
 impl Hash for State {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let [a, b, c, d] = self.replicas.map(|replica| u64::from(replica.0));
-        hasher.write_u64(a | b << 32);
-        hasher.write_u64(c | d << 32);
-        let [e, f, g, h] = self.requests.map(|request| request.0);
-        let rest = [e, f, g, h, self.quorum.0, self.quorum_epoch, self.next_record, self.next_epoch];
-        hasher.write_u64(u64::from_le_bytes(rest));
+        let [first, second, third, fourth] = self.replicas.map(|replica| u64::from(replica.0));
+        hasher.write_u64(first | second << 32);
+        hasher.write_u64(third | fourth << 32);
+        let requests = u32::from_le_bytes(self.requests.map(|request| request.0));
+        let rest = u32::from_le_bytes([self.quorum.0, self.quorum_epoch, self.next_record, self.next_epoch]);
+        hasher.write_u64(u64::from(requests) | u64::from(rest) << 32);
     }
 }
 

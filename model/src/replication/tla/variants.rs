@@ -141,9 +141,9 @@ pub struct Replication {
 
 impl Replication {
     /// `Next`: each disjunct for each choice of its quantifiers.
-    pub(super) fn enabled(&self, state: &State, each: &mut dyn FnMut(Step)) {
+    pub(super) fn disjuncts(self, state: &State, each: &mut dyn FnMut(Step)) {
         let mut propose = |step| {
-            if self.next(state, step).is_some() {
+            if self.taken(state, step).is_some() {
                 each(step);
             }
         };
@@ -175,7 +175,7 @@ impl Replication {
     }
 
     /// Takes a step, where its guard holds.
-    pub(super) fn next(&self, state: &State, step: Step) -> Option<State> {
+    pub(super) fn taken(self, state: &State, step: Step) -> Option<State> {
         use Variant::{HighWatermark, Kip101, Kip279, Kip320, Kip320FirstTry};
         let constants = self.constants;
         match (step, self.variant) {
@@ -250,7 +250,7 @@ impl Replication {
     }
 
     /// How a replica becomes a follower.
-    fn follow(&self, state: &State, epoch: u8, replica: Id, disjunct: Disjunct) -> Option<State> {
+    fn follow(self, state: &State, epoch: u8, replica: Id, disjunct: Disjunct) -> Option<State> {
         let (request, leader) = followed(state, epoch, replica)?;
         let log = state.replica(replica);
         let truncation = match (self.variant, disjunct) {
