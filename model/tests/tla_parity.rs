@@ -29,9 +29,11 @@ const COUNTED: &[Counted] = &[
     ("kip-279/3-2-1-2", 192_592, 821_338, 22),
     ("kip-320-first-try/3-2-1-2", 175_453, 578_332, 23),
     ("kip-320/3-2-1-2", 97_531, 241_543, 22),
+    ("kip-279/2-2-2-2", 9_027, 23_425, 18),
     ("kip-279/2-2-2-3", 53_099, 152_513, 21),
     ("kip-279/2-3-3-3", 225_761, 656_561, 24),
     ("kip-279/3-2-2-2", 1_616_461, 6_718_690, 26),
+    ("kip-320/2-2-2-2", 5_973, 11_839, 18),
     ("kip-320/2-2-2-3", 28_939, 59_571, 22),
     ("kip-320/2-3-3-3", 120_879, 261_017, 26),
     ("kip-320/3-2-2-2", 737_794, 1_967_560, 26),
@@ -50,8 +52,6 @@ const DISTINCT: &[(&str, u64)] = &[
     ("kip-101/2-2-2-2", 9_045),
     ("kip-101+clamped-truncation/2-2-2-2", 9_047),
     ("kip-101/2-2-1-3", 9_533),
-    ("kip-279/2-2-2-2", 9_027),
-    ("kip-320/2-2-2-2", 5_973),
     ("kip-320-first-try/2-3-3-3", 196_973),
 ];
 
@@ -75,6 +75,8 @@ const FAILS: &[(&str, &str, u64)] = &[
     ("kip-320+unfenced-truncation/3-2-2-2", "StrongIsr", 14),
     ("kip-320+early-expansion/3-2-1-1", "StrongIsr", 12),
     ("kip-101+clamped-truncation/2-2-2-2", "StrongIsr", 12),
+    ("kip-320/3-2-1-3", "LeaderInIsr", 1),
+    ("kip-320/3-2-1-3", "IsrNonEmpty", 4),
     ("async-isr/3-2-2", "TypeOk", 1),
 ];
 
@@ -101,7 +103,7 @@ const HOLDS: &[(&str, &[&str])] = &[
 ];
 
 /// What a test runs in a moment, without an optimised build.
-const SMALL: u64 = 30_000;
+const SMALL: u64 = 60_000;
 
 fn full(name: &str) -> String {
     format!("replication/tla-parity/{name}")
@@ -219,7 +221,8 @@ fn tlc_also_counts_the_successors_that_a_constraint_discards() {
 #[test]
 fn the_shortest_traces_have_tlcs_length() {
     let registry = Registry::shipped();
-    for (name, property, states) in FAILS.iter().filter(|(name, ..)| row(name).unique < SMALL) {
+    // A short trace is found in a moment, however many states there are.
+    for (name, property, states) in FAILS.iter().filter(|(name, _, states)| *states < 5 || row(name).unique < SMALL) {
         let subject = registry.find(&full(name)).expect(name);
         let index = subject.properties().iter().position(|claim| claim.id == *property).expect(property);
         let path = subject.shortest(index, &Limits::default(), &Silent).path.expect("a violation");

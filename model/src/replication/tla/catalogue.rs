@@ -86,7 +86,7 @@ fn configurations() -> Vec<Configuration<Tla<Replication>>> {
     for variant in [Kip279, Kip320] {
         add(Full, (variant, Mutation::None), &[[2, 2, 2, 3], [2, 3, 3, 3], [3, 2, 2, 2]], GROWING);
     }
-    add(Full, (Kip320, Mutation::None), &[[3, 3, 3, 2]], GROWING);
+    add(Full, (Kip320, Mutation::None), &[[3, 2, 1, 3], [3, 3, 3, 2]], GROWING);
     add(Smoke, (Kip320, EarlyExpansion), &[[3, 2, 1, 1]], MUTATED);
     add(Full, (Kip320, UnfencedTruncation), &[[3, 2, 1, 1], [3, 2, 1, 2], [3, 2, 1, 3], [3, 2, 2, 2]], MUTATED);
     add(Smoke, (Kip101, ClampedTruncation), &[[2, 2, 2, 2]], NO_DIFFERENCE);
