@@ -17,6 +17,7 @@ use crate::goals::{self, AimError, MissError, Sought};
 use crate::limits::{Limits, Observer};
 use crate::path::{Indices, PathError, States, walk};
 use crate::protocol::{Aim, Claim, Configuration, Exported, Goal, Protocol, Tier};
+use crate::replication::tla::{Tla, async_isr::AsyncIsr, variants::Replication};
 use crate::runs::{self, Counted, Order, Shortest};
 use crate::search::{self, Labels};
 use crate::simulate::random_path;
@@ -265,7 +266,7 @@ impl Registry {
     /// Everything that fencepost models.
     #[must_use]
     pub fn shipped() -> Self {
-        Self::default().with::<Fencing>().with::<Compaction>()
+        Self::default().with::<Fencing>().with::<Compaction>().with::<Tla<Replication>>().with::<Tla<AsyncIsr>>()
     }
 
     /// Adds a protocol.
