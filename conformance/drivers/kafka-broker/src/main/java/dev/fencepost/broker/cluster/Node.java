@@ -144,10 +144,10 @@ public final class Node {
         return guard != null && ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
     }
 
-    /** The last line of its log that has this in it. */
-    public Optional<String> said(String part) throws IOException {
+    /** The last line of its log that has all of this in it. */
+    public Optional<String> said(List<String> parts) throws IOException {
         try (var lines = Files.lines(log)) {
-            return lines.filter(line -> line.contains(part)).reduce((first, second) -> second);
+            return lines.filter(line -> parts.stream().allMatch(line::contains)).reduce((first, second) -> second);
         }
     }
 

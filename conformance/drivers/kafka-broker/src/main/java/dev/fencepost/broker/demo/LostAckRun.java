@@ -81,7 +81,8 @@ final class LostAckRun {
 
     Result run() throws Exception {
         int epoch = begin();
-        try (Producer<String, String> producer = Clients.plainProducer(cluster.bootstrapServers())) {
+        Producer<String, String> producer = Clients.plainProducer(cluster.bootstrapServers());
+        try {
             for (Future<RecordMetadata> sent : write(producer, 0, BEFORE)) {
                 sent.get();
             }
@@ -99,6 +100,8 @@ final class LostAckRun {
             }
             returnToA(epoch);
             electC(epoch + 3);
+        } finally {
+            // At once: it would wait for an answer of a broker that may be paused.
             producer.close(Duration.ZERO);
         }
         cluster.startStopped();
@@ -173,7 +176,7 @@ final class LostAckRun {
         cluster.b().kill();
         say.accept("C is paused, B is shut down; A is elected, leader epoch " + (epoch + 2) + ", ISR A and C");
         cluster.a().resume();
-        String line = "Leader " + partition + " starts at leader epoch " + (epoch + 2) + " ";
+        List<String> line = List.of("Leader " + partition + " ", " starts at leader epoch " + (epoch + 2) + " ");
         await("A leads", PATIENCE_MS, () -> cluster.a().said(line).isPresent());
         String said = cluster.a().said(line).orElseThrow();
         int previous = skips ? epoch : epoch + 1;
