@@ -63,7 +63,7 @@ public final class Connection implements AutoCloseable {
     }
 
     /** Sends the request in this version, and waits for its answer. */
-    <T extends AbstractResponse> T exchange(AbstractRequest.Builder<?> builder, short version, Class<T> response)
+    public <T extends AbstractResponse> T exchange(AbstractRequest.Builder<?> builder, short version, Class<T> response)
             throws IOException {
         AbstractRequest request = builder.build(version);
         RequestHeader header = new RequestHeader(request.apiKey(), version, clientId, correlationId++);

@@ -34,17 +34,24 @@ public final class Cluster implements AutoCloseable {
 
     private final String clusterId = Uuid.randomUuid().toString();
     private final Thread hook = new Thread(this::killAndRemove, "cluster-removal");
+    private final Map<String, String> settings;
     private final List<Node> brokers = new ArrayList<>();
     private Path directory;
     private Node controller;
     private boolean removed;
 
-    private Cluster() {}
+    private Cluster(Map<String, String> settings) {
+        this.settings = Map.copyOf(settings);
+    }
 
-    /** Formats new directories and starts the four nodes on them. */
-    public static Cluster start() throws Exception {
+    /**
+     * Formats new directories and starts the four nodes on them.
+     *
+     * @param settings settings of the brokers beyond those that make them a cluster on loopback
+     */
+    public static Cluster start(Map<String, String> settings) throws Exception {
         for (int attempt = 1;; attempt++) {
-            Cluster cluster = new Cluster();
+            Cluster cluster = new Cluster(settings);
             Runtime.getRuntime().addShutdownHook(cluster.hook);
             try {
                 cluster.makeDirectory();
@@ -147,9 +154,10 @@ public final class Cluster implements AutoCloseable {
                 "listeners", "CONTROLLER://" + SingleNodeBroker.HOST + ":" + controller.port(),
                 "auto.leader.rebalance.enable", "false"));
         for (Node broker : brokers) {
-            format(broker, Map.of(
-                    "process.roles", "broker",
-                    "listeners", "PLAINTEXT://" + SingleNodeBroker.HOST + ":" + broker.port()));
+            Map<String, String> own = new TreeMap<>(settings);
+            own.put("process.roles", "broker");
+            own.put("listeners", "PLAINTEXT://" + SingleNodeBroker.HOST + ":" + broker.port());
+            format(broker, own);
         }
     }
 
@@ -157,8 +165,8 @@ public final class Cluster implements AutoCloseable {
         return new ServerSocket(0, 1, InetAddress.getByName(SingleNodeBroker.HOST));
     }
 
-    private void format(Node node, Map<String, String> settings) throws IOException {
-        Map<String, String> all = new TreeMap<>(settings);
+    private void format(Node node, Map<String, String> own) throws IOException {
+        Map<String, String> all = new TreeMap<>(own);
         all.putAll(Map.of(
                 "node.id", Integer.toString(node.id()),
                 "controller.quorum.voters", CONTROLLER + "@" + SingleNodeBroker.HOST + ":" + controller.port(),

@@ -22,7 +22,7 @@ public final class DemoLostAck {
     public static void main(String[] arguments) throws Exception {
         TimeLimit.set(LIMIT_MS);
         int status;
-        try (Cluster cluster = Cluster.start()) {
+        try (Cluster cluster = Cluster.start(Map.of())) {
             System.out.println("Apache Kafka " + AppInfoParser.getVersion() + ": a controller and the brokers A, B, C at "
                     + cluster.bootstrapServers() + ",\na stock producer (acks=all) and a stock consumer; topics with"
                     + " min.insync.replicas=2 and\nunclean.leader.election.enable=false. Brokers are paused (SIGSTOP), shut down"

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +21,7 @@ class ClusterTest {
         assertTimeoutPreemptively(Duration.ofSeconds(120), () -> {
             List<ProcessHandle> processes;
             Path directory;
-            try (Cluster cluster = Cluster.start()) {
+            try (Cluster cluster = Cluster.start(Map.of())) {
                 directory = cluster.a().properties().getParent();
                 cluster.a().pause();
                 processes = ProcessHandle.current().descendants().toList();
