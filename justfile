@@ -78,6 +78,10 @@ demo-zombie-commit:
 demo-deleted-key:
     conformance/drivers/kafka-broker/demo deleted-key
 
+# A stock producer and consumer on a cluster of three brokers that loses acknowledged records, and their control.
+demo-lost-ack:
+    conformance/drivers/kafka-broker/demo lost-ack
+
 # The driver in Python.
 python:
     cargo run --release -p fencepost-conformance -- smoke --target 'python3 conformance/drivers/python/fencing_functions.py'
