@@ -43,6 +43,7 @@ impl Process {
             (FetchState::Truncating, _) => {
                 // Nothing to ask about: what is above the high watermark may be of another leader.
                 let offset = self.truncate(entry.offset)?;
+                self.future.on_truncated(offset);
                 let entry = FetchEntry { offset, state: FetchState::Fetching, last_fetched_epoch: None, ..entry };
                 self.entry = Some(entry);
                 self.ask_records(entry);
@@ -215,7 +216,6 @@ impl Process {
             Err(error) => return Err(error),
         }
         self.log.set_high_watermark(high_watermark);
-        self.future.on_high_watermark(self.log.high_watermark());
         if log_start > self.log.high_watermark() {
             self.fail();
             return Ok(());
