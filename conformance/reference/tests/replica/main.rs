@@ -3,5 +3,7 @@
 
 mod cache;
 mod cluster;
+mod leading;
 mod scenarios;
 mod tables;
+mod truncating;
