@@ -14,7 +14,7 @@ use super::names::{BrokerId, Correlation, LeaderEpoch, Node, Offset};
 use super::out_of_range::{AfterLatest, after_earliest, after_latest};
 use super::process::Process;
 use super::records::epoch_of;
-use super::rules::{BatchCut, Fencing, ReplyMatch, Truncation};
+use super::rules::{Appended, BatchCut, Fencing, ReplyMatch, Truncation};
 use super::slip::Slip;
 use super::truncation::{OwnLog, truncation_target};
 use crate::storage::batch_reader::{BatchReader, LogBatch};
@@ -234,7 +234,7 @@ impl Process {
     /// The batches up to the first of a later epoch than the follower's own, which may be of another leader's log
     /// (KAFKA-18723).
     fn within_own_epoch<'a>(&self, batches: &'a [u8]) -> &'a [u8] {
-        if self.slips(Slip::LaterEpochAppended) {
+        if self.setup.rules.appended == Appended::All || self.slips(Slip::LaterEpochAppended) {
             return batches;
         }
         let mut reader = BatchReader::new(batches);

@@ -46,6 +46,15 @@ pub enum ReplyMatch {
     OffsetAndEpoch,
 }
 
+/// What of a fetch reply a follower appends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Appended {
+    /// All.
+    All,
+    /// What comes before the first batch of a later epoch than the follower's own: KAFKA-18723, Kafka 4.1 and later.
+    UpToOwnEpoch,
+}
+
 /// What a leader that is elected again keeps of what it knows of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemoteState {
@@ -92,6 +101,8 @@ pub struct Rules {
     pub sends: EpochRequestVersion,
     /// Which replies are used.
     pub reply_match: ReplyMatch,
+    /// What of a reply is appended.
+    pub appended: Appended,
     /// What a re-elected leader remembers.
     pub remote_state: RemoteState,
     /// Where a follower goes on.
@@ -173,12 +184,19 @@ impl ReplicationRules {
             understands: V4,
             sends: V4,
             reply_match: ReplyMatch::OffsetAndEpoch,
+            appended: Appended::UpToOwnEpoch,
             remote_state: RemoteState::KeptIfNext,
             batch_cut: BatchCut::Target,
             future: FutureReplica::EpochExchange,
             slip: None,
         };
-        let kip_320 = Rules { truncation: Truncation::EpochExchange, understands: V3, sends: V2, ..oracle };
+        let kip_320 = Rules {
+            truncation: Truncation::EpochExchange,
+            understands: V3,
+            sends: V2,
+            appended: Appended::All,
+            ..oracle
+        };
         let kip_279 = Rules { fencing: Fencing::None, understands: V1, sends: V1, ..kip_320 };
         let kip_101 = Rules {
             truncation: Truncation::LeaderOffset,

@@ -42,11 +42,14 @@ pub(crate) fn s9_nobody_joins_below_the_start_of_the_epoch(rules: Rules) -> bool
     assert!((2..5).contains(&known), "{known}");
     cluster.metadata(A, vec![record(Some(A), 9, &[A, C])]);
     cluster.metadata(B, vec![record(Some(C), 8, &[A, C]), record(Some(A), 9, &[A, C])]);
+    while matches!(cluster.in_flight(B, A)[..], [Content::OffsetForLeaderEpoch(_)]) {
+        cluster.exchange(B, A);
+    }
     let fetch = cluster.take(B, A);
     let Content::Fetch(request) = &fetch.content else { panic!("{fetch:?}") };
     assert_eq!(request.offset.0, 2);
     cluster.deliver_message(fetch);
-    // It takes one record at a time, and asks on: at A's high watermark it is not in sync yet.
+    // At A's high watermark it is not in sync yet.
     while cluster.end(B) < 5 {
         if !cluster.in_flight(A, Node::Controller).is_empty() {
             return false;
