@@ -2,8 +2,8 @@
 //! killed between two file operations and loses nothing that it has written.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fencepost_reference::storage::fs::{FileSystem, FsCause, FsError, RealFs, SharedFs};
 use fencepost_reference::storage::memory_fs::{Loss, MemoryFs};
@@ -26,6 +26,14 @@ impl Files {
 
     pub(crate) fn of_this_machine() -> Self {
         Self::Machine(Arc::default(), tempfile::tempdir().expect("a directory"))
+    }
+
+    /// Empty ones of the same kind.
+    pub(crate) fn others(&self) -> Self {
+        match self {
+            Self::Memory(_) => Self::in_memory(),
+            Self::Machine(..) => Self::of_this_machine(),
+        }
     }
 
     pub(crate) fn shared(&self) -> SharedFs {
