@@ -289,10 +289,10 @@ public final class CompactionTrace implements Trace {
     }
 
     private static Outcome answer(ObjectNode answer) {
-        return new Outcome(Reply.of(answer), Map.of());
+        return Outcome.answered(Reply.of(answer));
     }
 
     private static Outcome refusal(RuntimeException refused) {
-        return new Outcome(Reply.ofThrown(refused), Map.of());
+        return Outcome.answered(Reply.ofThrown(refused));
     }
 }

@@ -1,6 +1,7 @@
 package fencepost.kafka.compaction;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import fencepost.kafka.InlineScheduler;
 import fencepost.kafka.ManualClock;
 import fencepost.kafka.Skipped;
 import java.io.IOException;
