@@ -294,10 +294,7 @@ pub(crate) fn s13_a_late_reply_cuts_nothing(rules: Rules) -> bool {
     assert!(cluster.deliver(C, A));
     let late = cluster.take(A, C);
     let told = &late.content;
-    assert!(
-        matches!(told, Content::FetchReply(Ok(FetchReply { found: Fetched::Diverging(_), .. }))),
-        "{told:?}"
-    );
+    assert!(matches!(told, Content::FetchReply(Ok(FetchReply { found: Fetched::Diverging(_), .. }))), "{told:?}");
     cluster.metadata(B, vec![record(Some(A), 4, &all), record(Some(B), 5, &all)]);
     cluster.lead(&[A, C], B, 5, &all);
     cluster.settle(&[A, B, C]);
