@@ -20,7 +20,7 @@ use fencepost_reference::replica::message::{
 };
 use fencepost_reference::replica::metadata::BrokerRecord;
 use fencepost_reference::replica::names::{BrokerEpoch, Correlation, LeaderEpoch, Node, Offset, PartitionEpoch};
-use fencepost_reference::replica::rules::{EpochMark, Rules, offset_for_leader_epoch_version};
+use fencepost_reference::replica::rules::{self as reference, EpochMark, Rules, offset_for_leader_epoch_version};
 use fencepost_reference::replica::slip::Slip;
 use fencepost_reference::replica::truncation::{OwnLog, truncation_target};
 use fencepost_reference::storage::epoch_cache::{EpochCache, EpochEnd, EpochEntry};
@@ -36,6 +36,20 @@ pub(super) fn decide(
     given: &Given,
     call: &Call,
 ) -> Result<Decision<Replication>, Fault> {
+    let is_of_epochs = matches!(
+        call,
+        Call::EndOffsetForEpoch { .. }
+            | Call::AssignEpoch { .. }
+            | Call::TruncateEpochsFromEnd { .. }
+            | Call::TruncateEpochsFromStart { .. }
+            | Call::TruncationTarget { .. }
+            | Call::CheckLeaderEpoch { .. }
+            | Call::CheckDivergence { .. }
+            | Call::OffsetForLeaderEpochVersion { .. }
+    );
+    if is_of_epochs && rules.truncation == reference::Truncation::HighWatermark {
+        return Ok(Decision::Skipped("before KIP-101 a broker knows no epochs".to_owned()));
+    }
     let outcome = match call {
         Call::EndOffsetForEpoch { epoch } => epoch_end(end_offset(rules, given, LeaderEpoch(*epoch))?),
         Call::AssignEpoch { epoch, offset } => {
@@ -206,8 +220,14 @@ fn may_join(given: &Given, broker: &BrokerName) -> bool {
 }
 
 fn by_the_controller(slip: Option<Slip>, given: &Given, call: &Call) -> Result<Decision<Replication>, Fault> {
-    let names = Brokers::new(given.replicas.clone().unwrap_or_default())?;
-    let replicas = names.ids();
+    let replicas = given.replicas.clone().unwrap_or_default();
+    // A proposal may name a broker that has no replica.
+    let mut known = replicas.clone();
+    if let Call::AlterPartition { from, isr, .. } = call {
+        known.extend(isr.keys().chain([from]).filter(|name| !replicas.contains(name)).cloned());
+    }
+    let names = Brokers::new(known)?;
+    let replicas = replicas.iter().map(|name| names.id(name)).collect::<Result<Vec<_>, Fault>>()?;
     let partition = given.partition.as_ref().ok_or_else(|| Fault::broken("given: there is no partition"))?;
     let registered = given.brokers.clone().unwrap_or_default();
     let mut controller = Controller::new(ControllerSetup {
