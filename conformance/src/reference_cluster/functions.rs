@@ -50,8 +50,18 @@ pub(super) fn decide(
     if is_of_epochs && rules.truncation == reference::Truncation::HighWatermark {
         return Ok(Decision::Skipped("before KIP-101 a broker knows no epochs".to_owned()));
     }
+    if matches!(call, Call::CheckLeaderEpoch { .. }) && rules.fencing != reference::Fencing::CurrentEpoch {
+        return Ok(Decision::Skipped("before KIP-320 a request has no leader epoch".to_owned()));
+    }
+    let untold = rules.truncation == reference::Truncation::LeaderOffset;
+    if matches!(call, Call::CheckDivergence { .. }) && untold {
+        return Ok(Decision::Skipped("KIP-101 tells an offset, and not whether logs diverge".to_owned()));
+    }
     let outcome = match call {
-        Call::EndOffsetForEpoch { epoch } => epoch_end(end_offset(rules, given, LeaderEpoch(*epoch))?),
+        Call::EndOffsetForEpoch { epoch } => {
+            let end = end_offset(rules, given, LeaderEpoch(*epoch))?;
+            epoch_end(if untold { EpochEnd { epoch: LeaderEpoch::NONE, ..end } } else { end })
+        }
         Call::AssignEpoch { epoch, offset } => {
             let mut epochs = cache(given)?;
             let (epoch, offset) = (LeaderEpoch(*epoch), Offset(*offset));
