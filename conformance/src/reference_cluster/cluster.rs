@@ -199,13 +199,11 @@ impl Cluster {
                     },
                 }
             }
-            Operation::Consume(consume) if consume.from_follower => {
-                return Ok(Reply::new(Answered::Skipped("a client reads from the leader alone".to_owned())));
-            }
             Operation::Consume(consume) => Input::Consume {
                 offset: Offset(consume.offset),
                 current_leader_epoch: consume.current_leader_epoch.and_then(words::known),
                 isolation: Isolation::Uncommitted,
+                from_follower: consume.from_follower,
             },
             Operation::ListOffsets(asked) => Input::ListOffsets {
                 spec: words::spec(asked.timestamp),

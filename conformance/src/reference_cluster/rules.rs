@@ -64,6 +64,11 @@ fn of_broker(rules: &ReplicationRules) -> reference::Rules {
             LateAnswer::ByOffset => reference::ReplyMatch::Offset,
             LateAnswer::ByOffsetAndEpoch => reference::ReplyMatch::OffsetAndEpoch,
         },
+        // KAFKA-18723 came with KAFKA-18991.
+        appended: match (rules.truncation, rules.late_answer) {
+            (TruncationRule::OnFetch, LateAnswer::ByOffsetAndEpoch) => reference::Appended::UpToOwnEpoch,
+            _ => reference::Appended::All,
+        },
         remote_state: match rules.remote_state {
             RemoteState::NewLeader => reference::RemoteState::Kept,
             RemoteState::SkippedEpoch => reference::RemoteState::KeptIfNext,

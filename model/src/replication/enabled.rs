@@ -74,7 +74,8 @@ pub fn at_controller(setting: &Setting, controller: &Controller, each: &mut dyn 
     if more_epochs && preferred < bounds.preferred && ready(0) {
         each(Timer::Elect(Election::Preferred));
     }
-    if more_epochs && unclean < bounds.unclean && now.leader == NOBODY && brokers.clone().any(|one| now.is_active(one)) {
+    if more_epochs && unclean < bounds.unclean && now.leader == NOBODY && brokers.clone().any(|one| now.is_active(one))
+    {
         each(Timer::Elect(Election::Unclean));
     }
     if more_epochs && chosen < bounds.chosen {

@@ -35,9 +35,11 @@ impl Default for Epochs {
 impl Epochs {
     /// The entries, ascending.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Epoch, Offset)> + '_ {
-        self.0.iter().enumerate().filter(|(_, start)| **start != UNDEFINED).map(|(epoch, start)| {
-            (Epoch::try_from(epoch).unwrap_or(UNDEFINED), *start)
-        })
+        self.0
+            .iter()
+            .enumerate()
+            .filter(|(_, start)| **start != UNDEFINED)
+            .map(|(epoch, start)| (Epoch::try_from(epoch).unwrap_or(UNDEFINED), *start))
     }
 
     fn set(&mut self, epoch: Epoch, start: Offset) {

@@ -18,7 +18,8 @@ impl Turn<'_> {
         let epoch = self.broker.leader_epoch;
         let latest = self.broker.epochs.latest();
         let rounds = rounds(&self.broker.epochs);
-        let entry = Entry { phase: Phase::Fetching, offset: self.broker.log.end, last: latest, epoch, delayed: false, rounds };
+        let entry =
+            Entry { phase: Phase::Fetching, offset: self.broker.log.end, last: latest, epoch, delayed: false, rounds };
         if self.setting.has(Mutant::FollowsNewLeaderOnly) && !new_leader && self.broker.entry.phase != Phase::Idle {
             return;
         }

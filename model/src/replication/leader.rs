@@ -161,13 +161,7 @@ impl Turn<'_> {
     }
 
     /// Takes note of where a follower's log ends: 4.4.
-    fn update_follower(
-        &mut self,
-        from: u8,
-        offset: Offset,
-        end: Offset,
-        broker_epoch: u8,
-    ) -> Result<(), Refusal> {
+    fn update_follower(&mut self, from: u8, offset: Offset, end: Offset, broker_epoch: u8) -> Result<(), Refusal> {
         let place = usize::from(from);
         if self.broker.broker_epochs[place] > broker_epoch && !self.setting.has(Mutant::BrokerEpochUnchecked) {
             self.mark(Label::FetchStaleBroker);
@@ -204,8 +198,7 @@ impl Turn<'_> {
             return false;
         }
         let end = self.broker.log.end;
-        let maximal =
-            if self.setting.has(Mutant::CommittedIsr) { self.broker.isr } else { self.broker.maximal_isr() };
+        let maximal = if self.setting.has(Mutant::CommittedIsr) { self.broker.isr } else { self.broker.maximal_isr() };
         let mut candidate = end;
         for other in 0..self.setting.bounds.brokers {
             if other == self.me {

@@ -24,6 +24,7 @@ pub mod mutant;
 pub mod properties;
 pub mod rows;
 pub mod rules;
+pub mod tla;
 pub mod words;
 
 use std::fmt;

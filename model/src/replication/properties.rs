@@ -125,9 +125,11 @@ pub static CLAIMS: &[Claim<Replication>] = &[
         assumption: "",
         holds: |_, state| {
             state.violated & bit_of::P4A == 0
-                && state.actors.brokers().iter().all(|broker| {
-                    !broker.up || broker.log.start <= broker.high && broker.high <= broker.log.end
-                })
+                && state
+                    .actors
+                    .brokers()
+                    .iter()
+                    .all(|broker| !broker.up || broker.log.start <= broker.high && broker.high <= broker.log.end)
         },
         applies: |_, state| state.actors.brokers().iter().any(|broker| broker.leads() && broker.high > 0),
     },
@@ -170,9 +172,7 @@ pub static CLAIMS: &[Claim<Replication>] = &[
         statement: "two brokers never lead in the same epoch",
         assumption: "",
         holds: |_, state| {
-            pairs(state).all(|(one, other)| {
-                !one.leads() || !other.leads() || one.leader_epoch != other.leader_epoch
-            })
+            pairs(state).all(|(one, other)| !one.leads() || !other.leads() || one.leader_epoch != other.leader_epoch)
         },
         applies: |_, state| state.actors.controller.now.epoch > 0,
     },
@@ -240,9 +240,7 @@ fn has_returned(state: &State, id: u8, broker: &Broker) -> bool {
 fn in_sync_is_complete(state: &State) -> bool {
     let now = &state.actors.controller.now;
     state.actors.numbered().all(|(id, broker)| {
-        (now.isr | now.elr) & bit(id) == 0
-            || !has_returned(state, id, broker)
-            || holds(&broker.log, state, |_| u8::MAX)
+        (now.isr | now.elr) & bit(id) == 0 || !has_returned(state, id, broker) || holds(&broker.log, state, |_| u8::MAX)
     })
 }
 
@@ -268,9 +266,7 @@ fn in_sync_agree(state: &State) -> bool {
 
 fn pairs_of(state: &State) -> impl Iterator<Item = ((u8, &Broker), (u8, &Broker))> {
     let brokers = state.actors.brokers();
-    (0..).zip(brokers).flat_map(move |(b, other)| {
-        (0..b).zip(brokers).map(move |(a, one)| ((a, one), (b, other)))
-    })
+    (0..).zip(brokers).flat_map(move |(b, other)| (0..b).zip(brokers).map(move |(a, one)| ((a, one), (b, other))))
 }
 
 fn is_covered(state: &State, leader: &Broker) -> bool {

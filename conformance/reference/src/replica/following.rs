@@ -14,7 +14,7 @@ use super::names::{BrokerId, Correlation, LeaderEpoch, Node, Offset};
 use super::out_of_range::{AfterLatest, after_earliest, after_latest};
 use super::process::Process;
 use super::records::epoch_of;
-use super::rules::{BatchCut, Fencing, ReplyMatch, Truncation};
+use super::rules::{Appended, BatchCut, Fencing, ReplyMatch, Truncation};
 use super::slip::Slip;
 use super::truncation::{OwnLog, truncation_target};
 use crate::storage::batch_reader::{BatchReader, LogBatch};
@@ -43,6 +43,7 @@ impl Process {
             (FetchState::Truncating, _) => {
                 // Nothing to ask about: what is above the high watermark may be of another leader.
                 let offset = self.truncate(entry.offset)?;
+                self.future.on_truncated(offset);
                 let entry = FetchEntry { offset, state: FetchState::Fetching, last_fetched_epoch: None, ..entry };
                 self.entry = Some(entry);
                 self.ask_records(entry);
@@ -214,7 +215,6 @@ impl Process {
             Err(error) => return Err(error),
         }
         self.log.set_high_watermark(high_watermark);
-        self.future.on_high_watermark(self.log.high_watermark());
         if log_start > self.log.high_watermark() {
             self.fail();
             return Ok(());
@@ -233,7 +233,7 @@ impl Process {
     /// The batches up to the first of a later epoch than the follower's own, which may be of another leader's log
     /// (KAFKA-18723).
     fn within_own_epoch<'a>(&self, batches: &'a [u8]) -> &'a [u8] {
-        if self.slips(Slip::LaterEpochAppended) {
+        if self.setup.rules.appended == Appended::All || self.slips(Slip::LaterEpochAppended) {
             return batches;
         }
         let mut reader = BatchReader::new(batches);

@@ -36,7 +36,6 @@ impl Process {
         let risen = risen_high_watermark(leader, awaited);
         if let Some(risen) = risen {
             self.log.set_high_watermark(risen);
-            self.future.on_high_watermark(risen);
             self.complete_produces();
         }
     }

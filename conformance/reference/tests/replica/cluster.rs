@@ -216,7 +216,7 @@ impl Cluster {
             let message = self.mail.remove(at);
             self.deliver_message(message);
         }
-        panic!("the exchange does not end");
+        panic!("the exchange does not end: {:#?}", self.mail);
     }
 
     /// The followers fetch until they have all, and once more what the high watermark is then: their fetch waits no longer.
