@@ -15,6 +15,7 @@ pub mod controller;
 pub mod enabled;
 pub mod epochs;
 pub mod follower;
+pub mod goals;
 pub mod labels;
 pub mod leader;
 pub mod log;
@@ -22,9 +23,11 @@ pub mod message;
 pub mod metadata;
 pub mod mutant;
 pub mod properties;
+pub mod rendering;
 pub mod rows;
 pub mod rules;
 pub mod tla;
+pub mod traces;
 pub mod words;
 
 use std::fmt;
@@ -36,7 +39,7 @@ use self::broker::{Broker, Effect};
 use self::controller::{Controller, Ruling};
 use self::labels::{NAMES, Trail};
 use self::message::{Msg, Timer};
-use crate::protocol::{Claim, Exported, Protocol};
+use crate::protocol::{Claim, Protocol};
 use crate::world::{Action, ActionOf, World, WorldState};
 
 /// The protocol under one configuration.
@@ -198,5 +201,3 @@ impl Protocol for Replication {
         words::message(msg)
     }
 }
-
-impl Exported for Replication {}
