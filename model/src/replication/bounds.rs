@@ -22,8 +22,10 @@ pub struct Start {
     pub leader: u8,
     /// Records of epoch 0 that it has appended, and that everybody has, committed, and knows to be committed.
     pub records: u8,
-    /// The in-sync replicas, a bit each.
+    /// The in-sync replicas, a bit each. A broker that is not among them has not heard of the partition yet.
     pub isr: u8,
+    /// Whether the high watermarks are written down.
+    pub checkpointed: bool,
 }
 
 /// How often each kind of thing may happen in a behaviour.
@@ -86,7 +88,7 @@ impl Bounds {
         brokers: 2,
         min_isr: 1,
         elr: false,
-        start: Start { leader: 0, records: 0, isr: 0b11 },
+        start: Start { leader: 0, records: 0, isr: 0b11, checkpointed: false },
         writes: [1, 0, 0, 0],
         offsets: 8,
         epochs: 6,
@@ -110,8 +112,7 @@ impl Bounds {
     };
 
     /// Three brokers.
-    pub const THREE: Self =
-        Self { brokers: 3, min_isr: 2, start: Start { leader: 0, records: 0, isr: 0b111 }, ..Self::BASE };
+    pub const THREE: Self = Self { brokers: 3, min_isr: 2, start: Start { leader: 0, records: 0, isr: 0b111, checkpointed: false }, ..Self::BASE };
 
     /// The effective `min.insync.replicas` (4.6).
     #[must_use]

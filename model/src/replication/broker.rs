@@ -284,7 +284,8 @@ impl Broker {
         let mut log = Log::empty(0);
         let mut epochs = Epochs::default();
         let mut committed = [Record::NONE; MAX_OFFSETS];
-        for (count, place) in (0..start.records).zip(&mut committed) {
+        let in_sync = start.isr & bit(me) != 0;
+        for (count, place) in (0..start.records).zip(&mut committed).filter(|_| in_sync) {
             let record = Record::new(0, start.leader, count, false);
             log.append(record);
             if leads {
@@ -292,12 +293,12 @@ impl Broker {
             }
         }
         let marks = setting.rules(me).marks && leads;
-        if start.records > 0 || marks {
+        if in_sync && start.records > 0 || marks {
             epochs.assign(0, 0, &mut Trail::default());
         }
         let high = log.end;
         let remote = |broker: u8| {
-            if leads && broker != me && broker < setting.bounds.brokers {
+            if leads && broker != me && start.isr & bit(broker) != 0 {
                 Remote { end: high, caught_up: true, end_at_fetch: UNDEFINED, broker_epoch: 1 }
             } else {
                 Remote::UNKNOWN
@@ -311,29 +312,29 @@ impl Broker {
             delayed: false,
             rounds: rounds(&epochs),
         };
-        Self {
+        let fresh = Self {
             log,
             epochs,
-            checkpoint: 0,
+            checkpoint: if start.checkpointed { high } else { 0 },
             up: true,
             high,
             broker_epoch: 1,
-            index: 1,
-            image_epoch: 0,
+            index: 0,
+            image_epoch: UNDEFINED,
             inactive: 0,
-            broker_epochs: [1; MAX_BROKERS],
-            role: if leads { Role::Leader } else { Role::Follower },
-            leader: start.leader,
-            leader_epoch: 0,
-            partition_epoch: 0,
-            epoch_start: if leads { 0 } else { UNDEFINED },
-            isr: if leads { start.isr } else { 0 },
+            broker_epochs: [0; MAX_BROKERS],
+            role: Role::None,
+            leader: NOBODY,
+            leader_epoch: UNDEFINED,
+            partition_epoch: UNDEFINED,
+            epoch_start: UNDEFINED,
+            isr: 0,
             pending: 0,
             in_flight: false,
-            remotes: [0, 1, 2, 3].map(remote),
+            remotes: [Remote::UNKNOWN; MAX_BROKERS],
             parked: [Parked::NONE; MAX_BROKERS],
             waiting: 0,
-            entry: if leads { Entry::IDLE } else { entry },
+            entry: Entry::IDLE,
             outstanding: [0; MAX_BROKERS],
             round: 0,
             written: if leads { start.records } else { 0 },
@@ -343,6 +344,24 @@ impl Broker {
             acked: 0,
             wrong: 0,
             lost: false,
+        };
+        if !in_sync {
+            // It has not heard of the partition yet.
+            return fresh;
+        }
+        Self {
+            index: 1,
+            image_epoch: 0,
+            broker_epochs: [1; MAX_BROKERS],
+            role: if leads { Role::Leader } else { Role::Follower },
+            leader: start.leader,
+            leader_epoch: 0,
+            partition_epoch: 0,
+            epoch_start: if leads { 0 } else { UNDEFINED },
+            isr: if leads { start.isr } else { 0 },
+            remotes: [0, 1, 2, 3].map(remote),
+            entry: if leads { Entry::IDLE } else { entry },
+            ..fresh
         }
     }
 

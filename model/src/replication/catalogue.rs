@@ -36,7 +36,10 @@ impl List {
 impl Catalogue for Replication {
     fn configurations() -> Vec<Configuration<Self>> {
         let mut list = List(Vec::new());
-        super::rows::scenarios(&mut list);
+        super::rows::truncation(&mut list);
+        super::rows::fencing(&mut list);
+        super::rows::in_sync_set(&mut list);
+        super::larger::larger(&mut list);
         list.0
     }
 

@@ -17,6 +17,7 @@ pub mod epochs;
 pub mod follower;
 pub mod goals;
 pub mod labels;
+pub mod larger;
 pub mod leader;
 pub mod log;
 pub mod message;

@@ -78,6 +78,8 @@ impl Rules {
 
 /// The name of the oracle.
 pub const ORACLE: &str = "remote-state-renewed";
+/// The name of what Kafka 4.4 does.
+pub const KAFKA: &str = "kafka-4.4";
 
 const RENEWED: Rules = Rules {
     truncation: Truncation::OnFetch,
@@ -106,7 +108,7 @@ pub fn rules(variant: &str) -> Option<Rules> {
         "kip-320" => KIP_320,
         "kip-320-below-ibp-2.0" => Rules { asks_v0: true, ..KIP_320 },
         "kafka-4.0" => Rules { reply: ReplyMatch::Offset, cuts_newer: false, ..RENEWED },
-        "kafka-4.4" => Rules { remote: RemoteState::Kept, ..RENEWED },
+        KAFKA => Rules { remote: RemoteState::Kept, ..RENEWED },
         "remote-state-forgotten" => Rules { remote: RemoteState::Forgotten, ..RENEWED },
         ORACLE => RENEWED,
         _ => return None,
