@@ -27,7 +27,7 @@ pub(super) fn goals() -> Vec<Goal> {
         broken(
             "committed-record-truncated-to-high-watermark",
             "A follower truncates to its own high watermark, which trails the leader's, and leads next",
-            "high-watermark/two-elections",
+            "high-watermark/lost-message",
             "P1b",
             &["KIP-101", "KAFKA-1211"],
         ),

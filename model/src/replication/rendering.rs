@@ -117,7 +117,8 @@ impl<'a> Rendering<'a> {
     /// How the cluster comes to where the behaviour begins.
     pub fn setup(&mut self) -> Result<Vec<Setup>, String> {
         let start = self.world.protocol.setting.bounds.start;
-        let all: Vec<BrokerName> = (0..self.brokers()).map(name).collect::<Result<_, _>>()?;
+        // Who is not in sync has not heard of the partition.
+        let all: Vec<BrokerName> = members(start.isr).map(name).collect::<Result<_, _>>()?;
         let change = PartitionChange {
             leader: Some(name(start.leader)?),
             leader_epoch: 0,
@@ -135,9 +136,12 @@ impl<'a> Rendering<'a> {
             let produce = Operation::Produce(Produce { id, records: vec![record], acks: Acks::All });
             setup.push(Setup::Do { at: vec![leader.clone()], operation: produce });
         }
-        let to: Vec<BrokerName> = all.into_iter().filter(|broker| *broker != leader).collect();
+        let to: Vec<BrokerName> = all.iter().filter(|broker| **broker != leader).cloned().collect();
         if !to.is_empty() {
             setup.push(Setup::Replicate(Replicate { from: leader, to }));
+        }
+        if start.checkpointed {
+            setup.push(Setup::Do { at: all, operation: Operation::Checkpoint(NOTHING) });
         }
         Ok(setup)
     }
