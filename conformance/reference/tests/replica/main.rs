@@ -3,7 +3,12 @@
 
 mod cache;
 mod cluster;
+mod following;
+mod future;
+mod isr;
 mod leading;
 mod scenarios;
+mod serving;
+mod slips;
 mod tables;
 mod truncating;
