@@ -64,6 +64,7 @@ impl Process {
             self.log.assign_epoch(epoch)?;
         }
         let keeps = was_leader && self.keeps_remote_state(epoch);
+        let keeps = keeps && (later_epoch || !self.slips(Slip::SameEpochResetsRemotes));
         let resets = later_epoch || self.slips(Slip::SameEpochResetsRemotes);
         let others = self.setup.replicas.iter().copied().filter(|replica| *replica != self.setup.broker);
         let remotes = others.map(|replica| {

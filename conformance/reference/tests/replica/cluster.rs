@@ -14,7 +14,6 @@ use fencepost_reference::replica::names::{BrokerEpoch, BrokerId, LeaderEpoch, No
 use fencepost_reference::replica::observe::BrokerState;
 use fencepost_reference::replica::produce::Acks;
 use fencepost_reference::replica::rules::{ReplicationRules, Rules};
-use fencepost_reference::replica::slip::Slip;
 use fencepost_reference::storage::memory_fs::MemoryFs;
 
 pub(crate) const A: BrokerId = BrokerId(0);
@@ -24,11 +23,6 @@ pub(crate) const C: BrokerId = BrokerId(2);
 /// The rules that are right.
 pub(crate) const fn oracle() -> Rules {
     ReplicationRules::RemoteStateRenewed.rules()
-}
-
-/// The right rules with one slip.
-pub(crate) const fn slip(slip: Slip) -> Rules {
-    oracle().with(slip)
 }
 
 pub(crate) const fn offset(offset: i64) -> Offset {

@@ -91,6 +91,8 @@ pub(crate) fn a_log_that_begins_anew_has_its_high_watermark_in_it(rules: Rules) 
     cluster.replicate(A, &[B]);
     cluster.metadata(A, vec![record(Some(A), 0, &[A])]);
     cluster.mail.clear();
+    // B's time in sync is over, and nothing waits for it.
+    cluster.input(A, Input::ShrinkIsr);
     cluster.write(A, &["r3", "r4", "r5", "r6", "r7"]);
     cluster.input(A, Input::DeleteRecords(offset(7)));
     reconnect(&mut cluster, B, A);

@@ -161,6 +161,8 @@ pub(crate) fn s19_the_high_watermark_stands_still_under_min_isr(rules: Rules) ->
     cluster.write(A, &["r0"]);
     cluster.replicate(A, &[B, C]);
     cluster.metadata(A, vec![record(Some(A), 1, &[A])]);
+    // The others' time in sync is over, and nothing waits for them.
+    cluster.input(A, Input::ShrinkIsr);
     cluster.write(A, &["r1"]);
     cluster.high_watermark(A) == 1
 }
