@@ -350,4 +350,3 @@ impl Broker {
         self.process.take().map(drop).ok_or(BrokerError::Down)
     }
 }
-

@@ -71,8 +71,7 @@ impl Process {
     fn ask_records(&mut self, entry: FetchEntry) {
         let rules = self.setup.rules;
         let current_leader_epoch = (rules.fencing == Fencing::CurrentEpoch).then_some(entry.leader_epoch);
-        let tells_last_epoch =
-            rules.truncation == Truncation::OnFetch || rules.fencing == Fencing::ExpectedEpoch;
+        let tells_last_epoch = rules.truncation == Truncation::OnFetch || rules.fencing == Fencing::ExpectedEpoch;
         let request = FetchRequest {
             offset: entry.offset,
             last_fetched_epoch: entry.last_fetched_epoch.filter(|_| tells_last_epoch),
@@ -278,11 +277,8 @@ impl Process {
     /// Cuts by the leader's answer. The log's end, and whether that was all.
     fn truncate_by(&mut self, entry: FetchEntry, end: EpochEnd) -> Result<(Offset, bool), LogError> {
         let rules = self.setup.rules;
-        let own = OwnLog {
-            epochs: self.log.epochs().cache(),
-            log_end: self.log.end_offset(),
-            entry_offset: entry.offset,
-        };
+        let own =
+            OwnLog { epochs: self.log.epochs().cache(), log_end: self.log.end_offset(), entry_offset: entry.offset };
         let target = truncation_target(own, end, rules.truncation, rules.slip);
         let offset = self.truncate(target.offset)?;
         if target.finished {

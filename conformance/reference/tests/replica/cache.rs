@@ -13,8 +13,7 @@ use fencepost_reference::storage::memory_fs::MemoryFs;
 type Entries = &'static [(i32, i64)];
 
 fn cache(entries: &[(i32, i64)]) -> EpochCache {
-    let entry =
-        |(epoch, offset): &(i32, i64)| EpochEntry { epoch: LeaderEpoch(*epoch), start_offset: Offset(*offset) };
+    let entry = |(epoch, offset): &(i32, i64)| EpochEntry { epoch: LeaderEpoch(*epoch), start_offset: Offset(*offset) };
     EpochCache::from_entries(entries.iter().map(entry)).expect("entries")
 }
 
@@ -51,7 +50,9 @@ fn neither_epoch_nor_offset_is_negative() {
 
 #[test]
 fn under_kip_101_what_contradicts_an_entry_is_not_noted() {
-    for (entry, after) in [((2, 5), [(2, 6)].as_slice()), ((1, 9), &[(2, 6)]), ((3, 5), &[(2, 6)]), ((3, 9), &[(2, 6), (3, 9)])] {
+    for (entry, after) in
+        [((2, 5), [(2, 6)].as_slice()), ((1, 9), &[(2, 6)]), ((3, 5), &[(2, 6)]), ((3, 9), &[(2, 6), (3, 9)])]
+    {
         let mut cache = cache(&[(2, 6)]);
         cache.assign_rising(LeaderEpoch(entry.0), Offset(entry.1)).expect("assigned");
         assert_eq!(entries(&cache), after, "{entry:?}");

@@ -10,7 +10,9 @@ use fencepost_reference::replica::effects::{Answer, Effects, Input, TruncatedBel
 use fencepost_reference::replica::error::ErrorCode;
 use fencepost_reference::replica::message::{Content, Message};
 use fencepost_reference::replica::metadata::{MetadataRecord, PartitionRecord};
-use fencepost_reference::replica::names::{BrokerEpoch, BrokerId, LeaderEpoch, Node, Offset, PartitionEpoch, ProduceId};
+use fencepost_reference::replica::names::{
+    BrokerEpoch, BrokerId, LeaderEpoch, Node, Offset, PartitionEpoch, ProduceId,
+};
 use fencepost_reference::replica::observe::BrokerState;
 use fencepost_reference::replica::produce::Acks;
 use fencepost_reference::replica::rules::{ReplicationRules, Rules};
@@ -57,7 +59,7 @@ pub(crate) fn record_at(
             partition_epoch: Some(PartitionEpoch(partition_epoch)),
             ..partition
         }),
-        other => other,
+        other @ MetadataRecord::Broker(_) => other,
     }
 }
 
@@ -241,7 +243,7 @@ impl Cluster {
         follower: BrokerId,
     ) -> Option<fencepost_reference::replica::names::Correlation> {
         let parked = self.broker(leader).parked_fetches();
-        parked.into_iter().filter(|(from, _)| *from == Node::Broker(follower)).map(|(_, number)| number).last()
+        parked.into_iter().rev().find(|(from, _)| *from == Node::Broker(follower)).map(|(_, number)| number)
     }
 
     pub(crate) fn crash(&mut self, at: BrokerId) {

@@ -153,7 +153,7 @@ fn a_follower_backs_off_after_an_error_until_it_is_polled() {
         cluster.deliver_message(fetch.reply(Content::FetchReply(Err(error))));
         assert!(cluster.in_flight(B, A).is_empty(), "{error}");
         cluster.input(B, Input::Poll);
-        assert_eq!(cluster.in_flight(B, A), [fetch.content.clone()]);
+        assert_eq!(cluster.in_flight(B, A), std::slice::from_ref(&fetch.content));
         cluster.input(B, Input::Poll);
         assert_eq!(cluster.in_flight(B, A).len(), 1, "one request at a time");
     }

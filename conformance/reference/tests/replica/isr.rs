@@ -27,9 +27,9 @@ fn answer(proposal: &Message, answer: Result<AlteredPartition, ErrorCode>) -> Me
     proposal.reply(Content::AlterPartitionReply(answer))
 }
 
-fn altered(isr: &[BrokerId], partition_epoch: i32) -> Result<AlteredPartition, ErrorCode> {
+fn altered(isr: &[BrokerId], partition_epoch: i32) -> AlteredPartition {
     let partition_epoch = PartitionEpoch(partition_epoch);
-    Ok(AlteredPartition { leader: Some(A), leader_epoch: epoch(1), isr: isr.to_vec(), partition_epoch })
+    AlteredPartition { leader: Some(A), leader_epoch: epoch(1), isr: isr.to_vec(), partition_epoch }
 }
 
 fn isr(cluster: &Cluster) -> Vec<BrokerId> {
@@ -80,7 +80,7 @@ pub(crate) fn a_member_that_has_left_is_waited_for_no_longer(rules: Rules) -> bo
     let w = cluster.produce(A, &["r0"], Acks::All);
     cluster.input(A, Input::ShrinkIsr);
     let proposal = cluster.take(A, Node::Controller);
-    cluster.deliver_message(answer(&proposal, altered(&[A], 1)));
+    cluster.deliver_message(answer(&proposal, Ok(altered(&[A], 1))));
     assert_eq!((isr(&cluster), cluster.state(A).partition_epoch), (vec![A], PartitionEpoch(1)));
     cluster.answer(w) == Some(Ok(0))
 }
@@ -97,7 +97,7 @@ pub(crate) fn a_proposal_is_sent_again(rules: Rules) -> bool {
 pub(crate) fn an_overtaken_answer_is_dropped(rules: Rules) -> bool {
     let (mut cluster, proposal) = proposing(rules);
     cluster.metadata(A, vec![record_at(5, Some(A), 1, &[A])]);
-    cluster.deliver_message(answer(&proposal, altered(&[A, B], 6)));
+    cluster.deliver_message(answer(&proposal, Ok(altered(&[A, B], 6))));
     isr(&cluster) == [A] && cluster.state(A).partition_epoch == PartitionEpoch(5)
 }
 

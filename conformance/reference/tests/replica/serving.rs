@@ -23,7 +23,13 @@ fn ask_offset(cluster: &mut Cluster, at: BrokerId, spec: OffsetSpec, isolation: 
 }
 
 /// A fetch that nobody has outstanding.
-pub(crate) fn fetch(cluster: &mut Cluster, from: BrokerId, at: i64, last: Option<i32>, current: Option<i32>) -> Effects {
+pub(crate) fn fetch(
+    cluster: &mut Cluster,
+    from: BrokerId,
+    at: i64,
+    last: Option<i32>,
+    current: Option<i32>,
+) -> Effects {
     let request = FetchRequest {
         offset: offset(at),
         last_fetched_epoch: last.map(LeaderEpoch),
@@ -213,7 +219,11 @@ fn a_client_reads_up_to_the_high_watermark() {
     };
     assert_eq!(read(&mut cluster, A, 0, false), Ok((1, 1)));
     assert_eq!(read(&mut cluster, A, 1, false), Ok((0, 1)));
-    assert_eq!(read(&mut cluster, A, 2, false), Ok((0, 1)), "between the high watermark and the end: nothing, no error");
+    assert_eq!(
+        read(&mut cluster, A, 2, false),
+        Ok((0, 1)),
+        "between the high watermark and the end: nothing, no error"
+    );
     assert_eq!(read(&mut cluster, A, 3, false), Err(ErrorCode::OffsetOutOfRange));
     assert_eq!(read(&mut cluster, B, 0, false), Err(ErrorCode::NotLeaderOrFollower));
     assert_eq!(read(&mut cluster, B, 0, true), Ok((1, 1)), "KIP-392");

@@ -21,20 +21,23 @@ fn broken_by(slip: Slip) -> Option<(ReplicationRules, Claim)> {
         Slip::FutureEpochEndsAtLogEnd => oracle(serving::an_epoch_of_the_future_has_no_end),
         Slip::AnswerHasCurrentEpoch => oracle(serving::an_answer_has_the_epoch_that_ends),
         Slip::FollowsOnlyNewLeader => exchange(truncating::s7_a_later_epoch_of_the_same_leader_begins_anew),
-        Slip::OwnEpochsIgnored => exchange(truncating::s4_logs_agree_after_several_unclean_elections),
+        Slip::OwnEpochsIgnored | Slip::OneRound => {
+            exchange(truncating::s4_logs_agree_after_several_unclean_elections)
+        }
         Slip::NoEpochMeansHighWatermark | Slip::NoEpochBoundedByHighWatermark => {
             old_protocol(truncating::s1_a_restart_costs_no_acknowledged_record)
         }
         Slip::NoOwnEpochMeansHighWatermark => exchange(following::without_own_epochs_the_leaders_offset_counts),
         Slip::IntermediateUnbounded => exchange(following::no_cut_is_above_the_end),
-        Slip::OneRound => exchange(truncating::s4_logs_agree_after_several_unclean_elections),
         Slip::AlwaysAsksInNewVersion => old_protocol(following::a_new_follower_gets_past_truncation_at_an_old_leader),
         Slip::LateEpochAnswerUsed => exchange(truncating::s13_a_late_reply_cuts_nothing),
         Slip::LateFetchReplyUsed => oracle(truncating::s13_a_late_reply_cuts_nothing),
         Slip::DivergingHighWatermarkUsed => oracle(truncating::s12_a_diverging_reply_moves_no_high_watermark),
         Slip::EmptyReplyForgetsEpoch => oracle(following::an_empty_reply_leaves_the_last_epoch),
         Slip::LaterEpochAppended => oracle(following::batches_of_a_later_epoch_wait_for_metadata),
-        Slip::FullTruncationKeepsHighWatermark => oracle(following::a_log_that_begins_anew_has_its_high_watermark_in_it),
+        Slip::FullTruncationKeepsHighWatermark => {
+            oracle(following::a_log_that_begins_anew_has_its_high_watermark_in_it)
+        }
         Slip::EndBeyondLeaderKept => Some((HighWatermark, following::a_follower_ahead_of_its_leader_cuts)),
         Slip::FencedRetries => oracle(following::a_fenced_follower_waits_for_metadata),
         Slip::RequestsNotFenced => exchange(truncating::s8_a_follower_of_an_earlier_epoch_is_not_served),

@@ -128,7 +128,8 @@ fn out_of_range_is_resolved_by_the_leaders_end_and_then_its_start() {
     assert_eq!(after_latest(offset(10), offset(7)), AfterLatest::TruncateTo(offset(7)));
     assert_eq!(after_latest(offset(10), offset(10)), AfterLatest::AskEarliest);
     assert_eq!(after_latest(offset(10), offset(12)), AfterLatest::AskEarliest);
-    let after = |restart: Option<i64>, from| AfterEarliest { restart_at: restart.map(Offset), fetch_from: offset(from) };
+    let after =
+        |restart: Option<i64>, from| AfterEarliest { restart_at: restart.map(Offset), fetch_from: offset(from) };
     assert_eq!(after_earliest(offset(10), offset(12)), after(Some(12), 12));
     assert_eq!(after_earliest(offset(10), offset(10)), after(None, 10));
     assert_eq!(after_earliest(offset(10), offset(3)), after(None, 10));
@@ -211,9 +212,8 @@ fn broker(fenced: bool, shutting_down: bool, of: i64) -> BrokerRecord {
 
 #[test]
 fn a_replica_is_eligible_if_its_broker_lives_stays_and_is_the_one_that_fetched() {
-    let eligible = |record: Option<BrokerRecord>, with: Option<i64>| {
-        is_eligible(record.as_ref(), with.map(BrokerEpoch), None)
-    };
+    let eligible =
+        |record: Option<BrokerRecord>, with: Option<i64>| is_eligible(record.as_ref(), with.map(BrokerEpoch), None);
     assert!(eligible(Some(broker(false, false, 4)), Some(4)));
     assert!(eligible(Some(broker(false, false, 4)), Some(-1)), "an old version has none");
     assert!(!eligible(Some(broker(true, false, 4)), Some(4)));
@@ -280,8 +280,7 @@ fn state(isr: &[BrokerId], leader: Option<BrokerId>) -> PartitionState {
 fn registered(fenced: &[BrokerId]) -> Registrations {
     let mut brokers = Registrations::first(&[A, B, C]);
     for broker in fenced {
-        let record =
-            BrokerRecord { broker: *broker, broker_epoch: BrokerEpoch(1), fenced: true, shutting_down: false };
+        let record = BrokerRecord { broker: *broker, broker_epoch: BrokerEpoch(1), fenced: true, shutting_down: false };
         brokers.apply(record);
     }
     brokers
@@ -317,7 +316,8 @@ fn a_proposal_is_validated_in_the_order_of_the_table() {
 
 #[test]
 fn a_leader_comes_from_the_isr_in_the_order_of_the_replicas() {
-    let elected = |state: &PartitionState, kind, fenced: &[BrokerId]| elect(state, kind, &registered(fenced), false, None);
+    let elected =
+        |state: &PartitionState, kind, fenced: &[BrokerId]| elect(state, kind, &registered(fenced), false, None);
     let from_isr = |leader| Elected { leader: Some(leader), from: ElectedFrom::Isr };
     let nobody = Elected { leader: None, from: ElectedFrom::Nowhere };
     let led_by_b = state(&[A, B, C], Some(B));
@@ -337,9 +337,8 @@ fn a_leader_comes_from_the_isr_in_the_order_of_the_replicas() {
 
 #[test]
 fn an_eligible_replica_leads_when_nobody_is_in_sync_and_else_the_last_leader() {
-    let elected = |state: &PartitionState, fenced: &[BrokerId]| {
-        elect(state, ElectionKind::Any, &registered(fenced), true, None)
-    };
+    let elected =
+        |state: &PartitionState, fenced: &[BrokerId]| elect(state, ElectionKind::Any, &registered(fenced), true, None);
     let mut empty = PartitionState { elr: vec![B, C], ..state(&[], None) };
     assert_eq!(elected(&empty, &[]), Elected { leader: Some(B), from: ElectedFrom::Elr });
     assert_eq!(elected(&empty, &[B]), Elected { leader: Some(C), from: ElectedFrom::Elr });
@@ -363,7 +362,8 @@ fn who_leaves_while_the_high_watermark_stands_still_is_eligible() {
 #[test]
 fn the_version_of_the_question_is_that_of_the_inter_broker_protocol() {
     use EpochRequestVersion::{V0, V1, V2, V3, V4};
-    let versions = [(0, 11, V0), (1, 1, V0), (2, 0, V1), (2, 1, V2), (2, 2, V2), (2, 3, V3), (2, 7, V3), (2, 8, V4), (4, 0, V4)];
+    let versions =
+        [(0, 11, V0), (1, 1, V0), (2, 0, V1), (2, 1, V2), (2, 2, V2), (2, 3, V3), (2, 7, V3), (2, 8, V4), (4, 0, V4)];
     for (major, minor, version) in versions {
         assert_eq!(offset_for_leader_epoch_version(major, minor), version, "{major}.{minor}");
     }

@@ -297,7 +297,8 @@ pub(crate) fn s13_a_late_reply_cuts_nothing(rules: Rules) -> bool {
     let told = &late.content;
     let cuts = matches!(
         told,
-        Content::FetchReply(Ok(FetchReply { found: Fetched::Diverging(_), .. })) | Content::OffsetForLeaderEpochReply(Ok(_))
+        Content::FetchReply(Ok(FetchReply { found: Fetched::Diverging(_), .. }))
+            | Content::OffsetForLeaderEpochReply(Ok(_))
     );
     assert!(cuts, "{told:?}");
     cluster.metadata(B, vec![record(Some(A), 4, &all), record(Some(B), 5, &all)]);
