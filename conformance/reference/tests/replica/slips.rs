@@ -21,9 +21,7 @@ fn broken_by(slip: Slip) -> Option<(ReplicationRules, Claim)> {
         Slip::FutureEpochEndsAtLogEnd => oracle(serving::an_epoch_of_the_future_has_no_end),
         Slip::AnswerHasCurrentEpoch => oracle(serving::an_answer_has_the_epoch_that_ends),
         Slip::FollowsOnlyNewLeader => exchange(truncating::s7_a_later_epoch_of_the_same_leader_begins_anew),
-        Slip::OwnEpochsIgnored | Slip::OneRound => {
-            exchange(truncating::s4_logs_agree_after_several_unclean_elections)
-        }
+        Slip::OwnEpochsIgnored | Slip::OneRound => exchange(truncating::s4_logs_agree_after_several_unclean_elections),
         Slip::NoEpochMeansHighWatermark | Slip::NoEpochBoundedByHighWatermark => {
             old_protocol(truncating::s1_a_restart_costs_no_acknowledged_record)
         }

@@ -98,8 +98,7 @@ impl World {
             (*id, Host { broker, disk, applied: 0, clean: true, broker_epoch: 1 })
         };
         let hosts = replicas.iter().map(host).collect();
-        let setup =
-            ControllerSetup { replicas, min_isr, elr: false, unclean_election: false, slip: rules.slip };
+        let setup = ControllerSetup { replicas, min_isr, elr: false, unclean_election: false, slip: rules.slip };
         let mut world = Self {
             rules,
             hosts,
@@ -249,7 +248,8 @@ impl World {
         let request = matches!(message.content, Content::Fetch(_)).then(|| message.clone());
         let Some(effects) = self.input(id, Input::Deliver(message))? else { return Ok(()) };
         let Some((request, ghost)) = request.zip(ghost) else { return Ok(()) };
-        let answered = effects.sends.iter().find(|sent| sent.correlation == request.correlation && sent.to == request.from);
+        let answered =
+            effects.sends.iter().find(|sent| sent.correlation == request.correlation && sent.to == request.from);
         let agrees = match answered.map(|sent| &sent.content) {
             Some(Content::FetchReply(Ok(FetchReply { found: Fetched::Records(_), .. }))) | None => true,
             Some(_) => false,
@@ -346,9 +346,10 @@ impl World {
                 self.apply(id, usize::MAX / 2)?;
                 for (_, correlation) in self.hosts[&id].broker.outstanding() {
                     let answered = self.mail.iter().any(|message| message.correlation == correlation);
-                    let parked = self.hosts.values().any(|host| {
-                        host.broker.parked_fetches().contains(&(Node::Broker(id), correlation))
-                    });
+                    let parked = self
+                        .hosts
+                        .values()
+                        .any(|host| host.broker.parked_fetches().contains(&(Node::Broker(id), correlation)));
                     if !answered && !parked {
                         self.input(id, Input::Fail(correlation))?;
                     }
@@ -365,7 +366,8 @@ impl World {
         }
         let leader = self.controller.state().leader.ok_or("P7: nobody leads")?;
         let ends = self.ids().into_iter().filter_map(|id| Some((id, self.state(id)?)));
-        let ends: Vec<_> = ends.map(|(id, state)| (id, state.log_end.0, state.high_watermark.0, state.failed)).collect();
+        let ends: Vec<_> =
+            ends.map(|(id, state)| (id, state.log_end.0, state.high_watermark.0, state.failed)).collect();
         let end = self.state(leader).ok_or("P7: the leader is down")?.log_end.0;
         let all = ends.iter().all(|(_, at, high_watermark, failed)| *at == end && *high_watermark == end && !failed);
         let in_sync = self.controller.state().isr.len() == self.hosts.len();
