@@ -237,6 +237,16 @@ impl Cluster {
         }
     }
 
+    /// The reply to this follower's waiting fetch when its time is over, with another high watermark in it.
+    pub(crate) fn take_parked_reply(&mut self, leader: BrokerId, follower: BrokerId, high_watermark: i64) -> Message {
+        self.refetch(leader, follower);
+        let mut message = self.take(leader, follower);
+        if let Content::FetchReply(Ok(reply)) = &mut message.content {
+            reply.high_watermark = Offset(high_watermark);
+        }
+        message
+    }
+
     fn last_fetch(
         &mut self,
         leader: BrokerId,

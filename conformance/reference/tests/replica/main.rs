@@ -3,6 +3,7 @@
 
 mod cache;
 mod cluster;
+mod disk;
 mod following;
 mod future;
 mod isr;
@@ -13,4 +14,5 @@ mod serving;
 mod slips;
 mod tables;
 mod truncating;
+mod upgrade;
 mod world;
