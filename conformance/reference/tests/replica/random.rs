@@ -84,21 +84,33 @@ fn so_they_do_in_a_real_directory() {
     }
 }
 
-/// How many of so many schedules break something, and what first.
-fn search(rules: Rules, cases: usize) -> Option<String> {
+/// The first of so many schedules that breaks something, and what.
+fn search(rules: Rules, cases: usize) -> Option<(usize, String)> {
     let mut runner =
         TestRunner::new_with_rng(ProptestConfig::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    (0..cases).find_map(|_| {
+    (0..cases).find_map(|nth| {
         let schedule = schedule().new_tree(&mut runner).expect("a schedule").current();
-        run(rules, &schedule).err()
+        run(rules, &schedule).err().map(|broken| (nth, broken))
     })
 }
 
+/// Each of these is found by chance alone; the others need their scenario.
+const FOUND_BY_CHANCE: &[Slip] = &[];
+
 #[test]
 fn the_schedules_find_what_is_broken() {
-    for slip in [Slip::DivergingFetchCounted, Slip::BrokerEpochIgnored, Slip::EmptyEpochKept, Slip::IsrChangeNotRetried]
-    {
-        let found = search(repaired().with(slip), 3000);
-        println!("{slip}: {found:?}");
+    for slip in FOUND_BY_CHANCE {
+        assert!(search(repaired().with(*slip), 1000).is_some(), "{slip}");
+    }
+}
+
+#[test]
+#[ignore = "tells what is found by chance, in minutes"]
+fn what_the_schedules_find() {
+    for slip in Slip::ALL {
+        println!("{slip}: {:?}", search(repaired().with(*slip), 2000));
+    }
+    for rules in ReplicationRules::ALL {
+        println!("{}: {:?}", rules.name(), search(rules.rules(), 3000));
     }
 }

@@ -210,7 +210,8 @@ impl World {
                 self.input(self.pick(n), Input::Checkpoint)?;
             }
             Op::Elect(n) => {
-                let kind = if n % 2 == 0 { ElectionKind::Preferred } else { ElectionKind::Of(self.pick(n / 2)) };
+                let kind =
+                    if n.is_multiple_of(2) { ElectionKind::Preferred } else { ElectionKind::Of(self.pick(n / 2)) };
                 self.control(ControllerInput::Elect(kind));
             }
             Op::Fence(n) => self.control(ControllerInput::Fence(self.pick(n))),
@@ -276,7 +277,7 @@ impl World {
 
     fn produce(&mut self, n: u8, all: bool) -> Verdict {
         // Mostly where the client thinks that the leader is.
-        let leader = self.controller.state().leader.filter(|_| n % 4 != 0);
+        let leader = self.controller.state().leader.filter(|_| !n.is_multiple_of(4));
         let id = leader.unwrap_or_else(|| self.pick(n));
         let value = format!("v{}", self.next_value).into_bytes();
         self.produced.insert(self.next_value, value.clone());
