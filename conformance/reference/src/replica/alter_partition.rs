@@ -47,9 +47,8 @@ pub fn validate_alter_partition(
 }
 
 fn may_be_member(brokers: &Registrations, member: BrokerId, epoch: BrokerEpoch, slip: Option<Slip>) -> bool {
-    let same = |registered| {
-        epoch == BrokerEpoch::UNKNOWN || epoch == registered || slip == Some(Slip::BrokerEpochIgnored)
-    };
+    let same =
+        |registered| epoch == BrokerEpoch::UNKNOWN || epoch == registered || slip == Some(Slip::BrokerEpochIgnored);
     (brokers.is_active(member) || slip == Some(Slip::FencedReplicaJoins))
         && brokers.get(member).is_some_and(|broker| same(broker.broker_epoch))
 }

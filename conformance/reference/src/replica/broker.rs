@@ -7,6 +7,8 @@
 //! <log dir>/log-start-offset-checkpoint
 //! <log dir>/.kafka_cleanshutdown               the last process ended in an orderly way
 //! <log dir>/<topic>-<partition>/…              the log, with its leader-epoch-checkpoint
+//! <log dir>-2/<topic>-<partition>/…            the future replica, if there is one, until they change places
+//! <log dir>/current-directory                  whether they have
 //! ```
 
 use std::collections::BTreeMap;
@@ -30,6 +32,24 @@ use crate::storage::log_rules::{LogConfig, LogRules};
 use crate::storage::recovery::OpenLog;
 
 const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
+/// Kafka tells a future replica by the name of its directory; here a file tells which directory is current.
+const MOVED: &str = "current-directory";
+
+/// One of the two disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LogDirectory {
+    First,
+    Second,
+}
+
+impl LogDirectory {
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+}
 
 /// How a broker is set up.
 #[derive(Debug, Clone)]
@@ -73,8 +93,26 @@ impl BrokerSetup {
         }
     }
 
-    pub(super) fn log_directory(&self) -> PathBuf {
-        self.log_dir.join(self.partition.to_string())
+    pub(super) fn directory(&self, which: LogDirectory) -> PathBuf {
+        let mut log_dir = self.log_dir.clone().into_os_string();
+        if which == LogDirectory::Second {
+            log_dir.push("-2");
+        }
+        PathBuf::from(log_dir).join(self.partition.to_string())
+    }
+
+    /// Which of the two directories has the current replica.
+    fn current_directory(&self, fs: &dyn fs::FileSystem) -> Result<LogDirectory, LogError> {
+        let moved = fs.exists(&self.log_dir.join(MOVED))? && fs::read_all(fs, &self.log_dir.join(MOVED))? == b"2\n";
+        Ok(if moved { LogDirectory::Second } else { LogDirectory::First })
+    }
+
+    pub(super) fn set_current_directory(&self, fs: &dyn fs::FileSystem, which: LogDirectory) -> Result<(), LogError> {
+        let text: &[u8] = match which {
+            LogDirectory::First => b"1\n",
+            LogDirectory::Second => b"2\n",
+        };
+        Ok(fs::replace(fs, &self.log_dir.join(MOVED), text)?)
     }
 
     pub(super) fn checkpoint_high_watermark(&self, log: &Log) -> Result<(), LogError> {
@@ -96,7 +134,7 @@ impl BrokerSetup {
     }
 
     /// Opens the log as a process finds it, with the high watermark of the checkpoint.
-    fn open_log(&self, fs: &SharedFs) -> Result<Log, LogError> {
+    fn open_log(&self, current: LogDirectory, fs: &SharedFs) -> Result<Log, LogError> {
         fs.create_dir(&self.log_dir)?;
         let marker = self.log_dir.join(CLEAN_SHUTDOWN);
         let clean_shutdown = fs.exists(&marker)?;
@@ -118,11 +156,30 @@ impl BrokerSetup {
             clean_shutdown,
             now: Process::clock(),
         };
-        let mut log = Log::open(fs.clone(), &self.log_directory(), &open)?;
-        log.set_epoch_assignment(self.epoch_assignment())?;
-        log.set_cleans_epochs_at_end(!self.rules.slips(Slip::EmptyEpochKept));
+        let mut log = self.open_in(&self.directory(current), &open, fs)?;
         log.set_high_watermark(of(CheckpointKind::HighWatermark)?);
         Ok(log)
+    }
+
+    fn open_in(&self, directory: &Path, open: &OpenLog, fs: &SharedFs) -> Result<Log, LogError> {
+        let mut log = Log::open(fs.clone(), directory, open)?;
+        log.set_epoch_assignment(self.epoch_assignment())?;
+        log.set_cleans_epochs_at_end(!self.rules.slips(Slip::EmptyEpochKept));
+        Ok(log)
+    }
+
+    /// Opens the future replica's log, or makes it. Nothing is known of it but its files.
+    pub(super) fn open_future_log(&self, which: LogDirectory, fs: &SharedFs) -> Result<Log, LogError> {
+        let open = OpenLog {
+            partition: self.partition.clone(),
+            config: self.config.clone(),
+            rules: LogRules::kafka_4_4(),
+            log_start: Offset(0),
+            recovery_point: Offset(0),
+            clean_shutdown: false,
+            now: Process::clock(),
+        };
+        self.open_in(&self.directory(which), &open, fs)
     }
 }
 
@@ -206,15 +263,18 @@ impl Broker {
         if self.process.is_some() {
             return Err(BrokerError::Up);
         }
+        let current = self.setup.current_directory(&*self.fs)?;
+        let directory = self.setup.directory(current);
+        self.fs.create_dir(&directory).map_err(LogError::from)?;
         if let Some(keep) = start.keep {
-            disk::lose_records(&*self.fs, &self.setup.log_directory(), keep)?;
+            disk::lose_records(&*self.fs, &directory, keep)?;
             fs::remove_if_exists(&*self.fs, &self.setup.log_dir.join(CLEAN_SHUTDOWN)).map_err(LogError::from)?;
         }
         if let Some(fault) = start.epoch_file {
-            disk::damage_epoch_file(&*self.fs, &self.setup.log_directory(), fault)?;
+            disk::damage_epoch_file(&*self.fs, &directory, fault)?;
         }
-        let log = self.setup.open_log(&self.fs)?;
-        let future = Future::open(&self.setup, &self.fs)?;
+        let log = self.setup.open_log(current, &self.fs)?;
+        let future = Future::open(&self.setup, current, &self.fs)?;
         self.process = Some(Process {
             broker_epoch: start.broker_epoch,
             log,
@@ -290,4 +350,3 @@ impl Broker {
         self.process.take().map(drop).ok_or(BrokerError::Down)
     }
 }
-

@@ -17,11 +17,7 @@ pub struct FetchPosition {
 /// The table, in its order: `Ok(None)` reads on, `Ok(Some)` is where the follower's last epoch ends on the leader.
 ///
 /// `end` is the leader's answer for that epoch.
-pub fn check_divergence(
-    end: EpochEnd,
-    log_start: Offset,
-    fetch: FetchPosition,
-) -> Result<Option<EpochEnd>, ErrorCode> {
+pub fn check_divergence(end: EpochEnd, log_start: Offset, fetch: FetchPosition) -> Result<Option<EpochEnd>, ErrorCode> {
     match () {
         () if !end.is_defined() || end.epoch == LeaderEpoch::NONE => Err(ErrorCode::OffsetOutOfRange),
         () if fetch.offset < log_start => Err(ErrorCode::OffsetOutOfRange),

@@ -31,6 +31,8 @@ pub enum Input {
         current_leader_epoch: Option<LeaderEpoch>,
         /// How far it may see.
         isolation: Isolation,
+        /// Whether a follower may answer (KIP-392).
+        from_follower: bool,
     },
     /// A client, or somebody in the name of a replica ([`Isolation::LogEnd`]), asks for an offset.
     ListOffsets {

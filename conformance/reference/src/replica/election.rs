@@ -70,9 +70,8 @@ pub fn elect(
     slip: Option<Slip>,
 ) -> Elected {
     let acceptable = |broker: BrokerId| brokers.is_active(broker);
-    let member = |broker: &BrokerId| {
-        target.isr.contains(broker) || (target.isr.is_empty() && target.elr.contains(broker))
-    };
+    let member =
+        |broker: &BrokerId| target.isr.contains(broker) || (target.isr.is_empty() && target.elr.contains(broker));
     let valid = |broker: &BrokerId| member(broker) && acceptable(*broker);
     let first_valid = target.replicas.iter().copied().find(&valid);
     let current = target.leader.filter(&valid).filter(|_| slip != Some(Slip::ValidLeaderReplaced));

@@ -14,7 +14,7 @@ use super::names::{BrokerId, Correlation, LeaderEpoch, Node, Offset};
 use super::out_of_range::{AfterLatest, after_earliest, after_latest};
 use super::process::Process;
 use super::records::epoch_of;
-use super::rules::{BatchCut, Fencing, ReplyMatch, Truncation};
+use super::rules::{Appended, BatchCut, Fencing, ReplyMatch, Truncation};
 use super::slip::Slip;
 use super::truncation::{OwnLog, truncation_target};
 use crate::storage::batch_reader::{BatchReader, LogBatch};
@@ -43,6 +43,7 @@ impl Process {
             (FetchState::Truncating, _) => {
                 // Nothing to ask about: what is above the high watermark may be of another leader.
                 let offset = self.truncate(entry.offset)?;
+                self.future.on_truncated(offset);
                 let entry = FetchEntry { offset, state: FetchState::Fetching, last_fetched_epoch: None, ..entry };
                 self.entry = Some(entry);
                 self.ask_records(entry);
@@ -70,8 +71,7 @@ impl Process {
     fn ask_records(&mut self, entry: FetchEntry) {
         let rules = self.setup.rules;
         let current_leader_epoch = (rules.fencing == Fencing::CurrentEpoch).then_some(entry.leader_epoch);
-        let tells_last_epoch =
-            rules.truncation == Truncation::OnFetch || rules.fencing == Fencing::ExpectedEpoch;
+        let tells_last_epoch = rules.truncation == Truncation::OnFetch || rules.fencing == Fencing::ExpectedEpoch;
         let request = FetchRequest {
             offset: entry.offset,
             last_fetched_epoch: entry.last_fetched_epoch.filter(|_| tells_last_epoch),
@@ -215,7 +215,6 @@ impl Process {
             Err(error) => return Err(error),
         }
         self.log.set_high_watermark(high_watermark);
-        self.future.on_high_watermark(self.log.high_watermark());
         if log_start > self.log.high_watermark() {
             self.fail();
             return Ok(());
@@ -234,7 +233,7 @@ impl Process {
     /// The batches up to the first of a later epoch than the follower's own, which may be of another leader's log
     /// (KAFKA-18723).
     fn within_own_epoch<'a>(&self, batches: &'a [u8]) -> &'a [u8] {
-        if self.slips(Slip::LaterEpochAppended) {
+        if self.setup.rules.appended == Appended::All || self.slips(Slip::LaterEpochAppended) {
             return batches;
         }
         let mut reader = BatchReader::new(batches);
@@ -278,11 +277,8 @@ impl Process {
     /// Cuts by the leader's answer. The log's end, and whether that was all.
     fn truncate_by(&mut self, entry: FetchEntry, end: EpochEnd) -> Result<(Offset, bool), LogError> {
         let rules = self.setup.rules;
-        let own = OwnLog {
-            epochs: self.log.epochs().cache(),
-            log_end: self.log.end_offset(),
-            entry_offset: entry.offset,
-        };
+        let own =
+            OwnLog { epochs: self.log.epochs().cache(), log_end: self.log.end_offset(), entry_offset: entry.offset };
         let target = truncation_target(own, end, rules.truncation, rules.slip);
         let offset = self.truncate(target.offset)?;
         if target.finished {

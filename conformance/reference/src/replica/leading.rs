@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use super::error::ErrorCode;
 use super::high_watermark::{Awaited, LeaderEnd, risen_high_watermark};
-use super::isr::{
-    AlterReaction, Candidate, IsrState, PendingIsr, is_eligible, may_expand, on_alter_partition_reply,
-};
+use super::isr::{AlterReaction, Candidate, IsrState, PendingIsr, is_eligible, may_expand, on_alter_partition_reply};
 use super::message::{AlterPartitionRequest, Content, FetchRequest, Message};
 use super::names::{BrokerEpoch, BrokerId, Node, Offset};
 use super::process::{Leading, Process, Role};
@@ -38,7 +36,6 @@ impl Process {
         let risen = risen_high_watermark(leader, awaited);
         if let Some(risen) = risen {
             self.log.set_high_watermark(risen);
-            self.future.on_high_watermark(risen);
             self.complete_produces();
         }
     }
@@ -95,8 +92,7 @@ impl Process {
         let slip = self.setup.rules.slip;
         let Role::Leader(leading) = &self.role else { return };
         let Some(remote) = leading.remotes.get(&follower) else { return };
-        let epoch_start =
-            if slip == Some(Slip::JoinsBelowEpochStart) { Offset(0) } else { leading.epoch_start };
+        let epoch_start = if slip == Some(Slip::JoinsBelowEpochStart) { Offset(0) } else { leading.epoch_start };
         let joins = may_expand(Candidate {
             proposal_pending: leading.isr.pending().is_some(),
             in_isr: leading.isr.committed().contains(&follower),
@@ -132,8 +128,7 @@ impl Process {
         };
         let own = self.setup.broker;
         let committed = leading.isr.committed();
-        let isr: Vec<_> =
-            committed.iter().copied().filter(|member| *member == own || caught_up(member)).collect();
+        let isr: Vec<_> = committed.iter().copied().filter(|member| *member == own || caught_up(member)).collect();
         if isr.len() < committed.len() {
             self.propose(&isr);
         }

@@ -70,6 +70,8 @@ pub struct FutureState {
     pub high_watermark: Offset,
     /// Its epochs.
     pub epochs: Vec<EpochEntry>,
+    /// Whether its disk is away.
+    pub offline: bool,
 }
 
 /// All records of a log, from its start.

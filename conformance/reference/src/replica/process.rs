@@ -88,8 +88,8 @@ impl Process {
         match input {
             Input::Metadata(records) => self.apply_metadata(&records)?,
             Input::Produce { id, records, acks } => self.produce(id, &records, acks)?,
-            Input::Consume { offset, current_leader_epoch, isolation } => {
-                self.consume(offset, current_leader_epoch, isolation)?;
+            Input::Consume { offset, current_leader_epoch, isolation, from_follower } => {
+                self.consume(offset, current_leader_epoch, isolation, from_follower)?;
             }
             Input::ListOffsets { spec, current_leader_epoch, isolation } => {
                 self.answer_list_offsets(spec, current_leader_epoch, isolation)?;
@@ -108,11 +108,12 @@ impl Process {
             Input::AlterLogDirs => self.alter_log_dirs()?,
             Input::Copy => self.copy()?,
             Input::DiskOffline => self.disk_offline(),
-            Input::DiskOnline => self.disk_online()?,
+            Input::DiskOnline => self.disk_online(),
         }
         self.run_fetcher()?;
         if !self.setup.flushes_epochs_late {
             self.log.flush_epochs()?;
+            self.future.flush_epochs()?;
         }
         Ok(std::mem::take(&mut self.effects))
     }

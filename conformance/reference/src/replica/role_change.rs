@@ -42,7 +42,7 @@ impl Process {
             self.make_follower(record, partition_epoch)?;
         }
         if later_epoch {
-            self.future.follow_epoch(record.leader_epoch);
+            self.future.follow_epoch(record.leader_epoch, self.setup.rules.future);
         }
         self.complete_parked()
     }
@@ -143,7 +143,8 @@ impl Process {
     fn follow(&mut self, leader: BrokerId) -> Result<(), LogError> {
         let truncation = self.setup.rules.truncation;
         if truncation == Truncation::HighWatermark {
-            self.truncate(self.log.high_watermark())?;
+            let to = self.truncate(self.log.high_watermark())?;
+            self.future.on_truncated(to);
         }
         let log = FollowerLog {
             log_end: self.log.end_offset(),

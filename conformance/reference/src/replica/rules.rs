@@ -46,6 +46,15 @@ pub enum ReplyMatch {
     OffsetAndEpoch,
 }
 
+/// What of a fetch reply a follower appends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Appended {
+    /// All.
+    All,
+    /// What comes before the first batch of a later epoch than the follower's own: KAFKA-18723, Kafka 4.1 and later.
+    UpToOwnEpoch,
+}
+
 /// What a leader that is elected again keeps of what it knows of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemoteState {
@@ -92,6 +101,8 @@ pub struct Rules {
     pub sends: EpochRequestVersion,
     /// Which replies are used.
     pub reply_match: ReplyMatch,
+    /// What of a reply is appended.
+    pub appended: Appended,
     /// What a re-elected leader remembers.
     pub remote_state: RemoteState,
     /// Where a follower goes on.
@@ -144,8 +155,8 @@ generations! {
     Kip320BelowIbp20 = "kip-320-below-ibp-2.0",
     /// KIP-320: Kafka 2.1.
     Kip320 = "kip-320",
-    /// Truncation on fetch as Kafka 3.6 has it.
-    Kafka36 = "kafka-3.6",
+    /// Truncation on fetch as Kafka 2.8 to 4.0 have it: a late reply is used if the offset is the same.
+    Kafka40 = "kafka-4.0",
     /// Kafka 4.4.0.
     Kafka44 = "kafka-4.4",
     /// The same, where a leader forgets what it knows if it may have missed another's epoch.
@@ -153,15 +164,16 @@ generations! {
     /// The same, where a leader forgets with every epoch.
     RemoteStateForgotten = "remote-state-forgotten",
     /// The same, where a follower goes on from where its log really ends.
-    BatchCut = "batch-cut",
+    BatchBaseAfterCut = "batch-base-after-cut",
     /// The same, where a future replica asks nothing.
-    FutureMarkOnly = "future-mark-only",
+    FutureReplicaMarked = "future-replica-marked",
     /// The same, where a future replica asks once.
-    FutureKip101 = "future-kip-101",
+    FutureReplicaAsksOnce = "future-replica-asks-once",
 }
 
 impl ReplicationRules {
-    /// What they are.
+    /// What they are. The older ones have the repaired rule for what a leader remembers, so that each shows its own fault
+    /// alone.
     #[must_use]
     pub const fn rules(self) -> Rules {
         use EpochRequestVersion::{V0, V1, V2, V3, V4};
@@ -172,12 +184,19 @@ impl ReplicationRules {
             understands: V4,
             sends: V4,
             reply_match: ReplyMatch::OffsetAndEpoch,
+            appended: Appended::UpToOwnEpoch,
             remote_state: RemoteState::KeptIfNext,
             batch_cut: BatchCut::Target,
             future: FutureReplica::EpochExchange,
             slip: None,
         };
-        let kip_320 = Rules { truncation: Truncation::EpochExchange, understands: V3, sends: V2, ..oracle };
+        let kip_320 = Rules {
+            truncation: Truncation::EpochExchange,
+            understands: V3,
+            sends: V2,
+            appended: Appended::All,
+            ..oracle
+        };
         let kip_279 = Rules { fencing: Fencing::None, understands: V1, sends: V1, ..kip_320 };
         let kip_101 = Rules {
             truncation: Truncation::LeaderOffset,
@@ -194,15 +213,13 @@ impl ReplicationRules {
             Self::Kip320FirstTry => Rules { fencing: Fencing::ExpectedEpoch, ..kip_279 },
             Self::Kip320BelowIbp20 => Rules { fencing: Fencing::None, sends: V0, ..kip_320 },
             Self::Kip320 => kip_320,
-            Self::Kafka36 => {
-                Rules { reply_match: ReplyMatch::Offset, remote_state: RemoteState::Kept, ..oracle }
-            }
+            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, ..oracle },
             Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..oracle },
             Self::RemoteStateRenewed => oracle,
             Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..oracle },
-            Self::BatchCut => Rules { batch_cut: BatchCut::ActualCut, ..oracle },
-            Self::FutureMarkOnly => Rules { future: FutureReplica::MarkOnly, ..oracle },
-            Self::FutureKip101 => Rules { future: FutureReplica::LeaderOffset, ..oracle },
+            Self::BatchBaseAfterCut => Rules { batch_cut: BatchCut::ActualCut, ..oracle },
+            Self::FutureReplicaMarked => Rules { future: FutureReplica::MarkOnly, ..oracle },
+            Self::FutureReplicaAsksOnce => Rules { future: FutureReplica::LeaderOffset, ..oracle },
         }
     }
 }

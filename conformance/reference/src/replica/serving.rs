@@ -27,7 +27,7 @@ use crate::storage::record::Record;
 
 impl Process {
     /// The checks that come before every answer.
-    fn check_request(&self, requested: Option<LeaderEpoch>) -> Result<(), ErrorCode> {
+    fn check_request(&self, requested: Option<LeaderEpoch>, leader_required: bool) -> Result<(), ErrorCode> {
         if self.role == Role::None {
             return Err(ErrorCode::UnknownTopicOrPartition);
         }
@@ -36,7 +36,7 @@ impl Process {
         let requested = requested.filter(|_| compares && !(is_later && self.slips(Slip::ZombieLeaderServes)));
         let local =
             LocalReplica { leader_epoch: self.leader_epoch, is_leader: self.leading().is_some(), has_log: true };
-        check_leader_epoch(local, requested, true)
+        check_leader_epoch(local, requested, leader_required)
     }
 
     /// A follower's fetch is answered, counted, and kept if there is nothing to answer.
@@ -66,7 +66,7 @@ impl Process {
 
     /// What there is for a fetch, without counting it: all checks, every time.
     fn read_for(&self, from: Node, request: &FetchRequest) -> Result<Result<FetchReply, ErrorCode>, LogError> {
-        if let Err(error) = self.check_request(request.current_leader_epoch) {
+        if let Err(error) = self.check_request(request.current_leader_epoch, true) {
             return Ok(Err(error));
         }
         let is_replica = matches!(from, Node::Broker(broker) if self.setup.replicas.contains(&broker));
@@ -146,7 +146,7 @@ impl Process {
         if request.version > rules.understands {
             return Err(ErrorCode::UnsupportedVersion);
         }
-        match self.check_request(request.current_leader_epoch) {
+        match self.check_request(request.current_leader_epoch, true) {
             Err(ErrorCode::NotLeaderOrFollower) if self.slips(Slip::NonLeaderAnswersEpochEnd) => {}
             checked => checked?,
         }
@@ -185,7 +185,7 @@ impl Process {
         current_leader_epoch: Option<LeaderEpoch>,
         isolation: Isolation,
     ) -> Result<Result<ListedOffset, ErrorCode>, LogError> {
-        if let Err(error) = self.check_request(current_leader_epoch) {
+        if let Err(error) = self.check_request(current_leader_epoch, true) {
             return Ok(Err(error));
         }
         let Some(leading) = self.leading() else { return Ok(Err(ErrorCode::NotLeaderOrFollower)) };
@@ -199,8 +199,9 @@ impl Process {
         offset: Offset,
         current_leader_epoch: Option<LeaderEpoch>,
         isolation: Isolation,
+        from_follower: bool,
     ) -> Result<(), LogError> {
-        let answer = match self.check_request(current_leader_epoch) {
+        let answer = match self.check_request(current_leader_epoch, !from_follower) {
             Err(error) => Answer::Refused(error),
             Ok(()) if offset < self.log.log_start() || offset > self.log.end_offset() => {
                 Answer::Refused(ErrorCode::OffsetOutOfRange)

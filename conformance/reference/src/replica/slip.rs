@@ -133,6 +133,8 @@ slips! {
     // 2.10: the future replica
     /// PR #4882: the high watermark of a future replica is not bounded by its end.
     FutureHighWatermarkUnbounded = "future-high-watermark-unbounded",
+    /// KAFKA-15608: an epoch without records is lost with the swap.
+    SwapLosesEmptyEpoch = "swap-loses-empty-epoch",
 }
 
 impl std::fmt::Display for Slip {

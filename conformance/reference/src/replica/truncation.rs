@@ -43,9 +43,7 @@ pub fn truncation_target(
         () if one_answer || slips(Slip::OwnEpochsIgnored) => done(reply.end_offset.min(own.log_end)),
         () if reply.epoch == LeaderEpoch::NONE => match slip {
             Some(Slip::NoEpochMeansHighWatermark) => done(own.entry_offset),
-            Some(Slip::NoEpochBoundedByHighWatermark) => {
-                done(reply.end_offset.min(own.log_end).min(own.entry_offset))
-            }
+            Some(Slip::NoEpochBoundedByHighWatermark) => done(reply.end_offset.min(own.log_end).min(own.entry_offset)),
             _ => done(reply.end_offset.min(own.log_end)),
         },
         () if !own_end.is_defined() && slips(Slip::NoOwnEpochMeansHighWatermark) => done(own.entry_offset),

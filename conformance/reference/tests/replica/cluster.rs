@@ -10,7 +10,9 @@ use fencepost_reference::replica::effects::{Answer, Effects, Input, TruncatedBel
 use fencepost_reference::replica::error::ErrorCode;
 use fencepost_reference::replica::message::{Content, Message};
 use fencepost_reference::replica::metadata::{MetadataRecord, PartitionRecord};
-use fencepost_reference::replica::names::{BrokerEpoch, BrokerId, LeaderEpoch, Node, Offset, PartitionEpoch, ProduceId};
+use fencepost_reference::replica::names::{
+    BrokerEpoch, BrokerId, LeaderEpoch, Node, Offset, PartitionEpoch, ProduceId,
+};
 use fencepost_reference::replica::observe::BrokerState;
 use fencepost_reference::replica::produce::Acks;
 use fencepost_reference::replica::rules::{ReplicationRules, Rules};
@@ -214,7 +216,7 @@ impl Cluster {
             let message = self.mail.remove(at);
             self.deliver_message(message);
         }
-        panic!("the exchange does not end");
+        panic!("the exchange does not end: {:#?}", self.mail);
     }
 
     /// The followers fetch until they have all, and once more what the high watermark is then: their fetch waits no longer.

@@ -1,4 +1,4 @@
-package fencepost.kafka.compaction;
+package fencepost.kafka;
 
 import java.util.ArrayDeque;
 import java.util.Queue;
@@ -12,18 +12,18 @@ import org.apache.kafka.server.util.Scheduler;
  * A broker's scheduler without threads: what is to be done at once is done at once, what is to be done later (old
  * segments' files are deleted) waits for {@link #runDelayed}, and what is to be done again and again is the trace's matter.
  */
-final class InlineScheduler implements Scheduler {
+public final class InlineScheduler implements Scheduler {
     private final Queue<Runnable> delayed = new ArrayDeque<>();
 
     /** Does what waits. */
-    void runDelayed() {
+    public void runDelayed() {
         for (Runnable task = delayed.poll(); task != null; task = delayed.poll()) {
             task.run();
         }
     }
 
     /** The process dies: what waits is never done. */
-    void forget() {
+    public void forget() {
         delayed.clear();
     }
 
