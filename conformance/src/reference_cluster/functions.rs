@@ -20,7 +20,7 @@ use fencepost_reference::replica::message::{
 };
 use fencepost_reference::replica::metadata::BrokerRecord;
 use fencepost_reference::replica::names::{BrokerEpoch, Correlation, LeaderEpoch, Node, Offset, PartitionEpoch};
-use fencepost_reference::replica::rules::{EpochMark, Rules, offset_for_leader_epoch_version};
+use fencepost_reference::replica::rules::{self as reference, EpochMark, Rules, offset_for_leader_epoch_version};
 use fencepost_reference::replica::slip::Slip;
 use fencepost_reference::replica::truncation::{OwnLog, truncation_target};
 use fencepost_reference::storage::epoch_cache::{EpochCache, EpochEnd, EpochEntry};
@@ -36,8 +36,35 @@ pub(super) fn decide(
     given: &Given,
     call: &Call,
 ) -> Result<Decision<Replication>, Fault> {
+    let is_of_epochs = matches!(
+        call,
+        Call::EndOffsetForEpoch { .. }
+            | Call::AssignEpoch { .. }
+            | Call::TruncateEpochsFromEnd { .. }
+            | Call::TruncateEpochsFromStart { .. }
+            | Call::TruncationTarget { .. }
+            | Call::CheckDivergence { .. }
+            | Call::OffsetForLeaderEpochVersion { .. }
+    );
+    if is_of_epochs && rules.truncation == reference::Truncation::HighWatermark {
+        return Ok(Decision::Skipped("before KIP-101 a broker knows no epochs".to_owned()));
+    }
+    let is_fenced = matches!(call, Call::CheckLeaderEpoch { current_leader_epoch: 0.., .. });
+    if is_fenced && rules.fencing != reference::Fencing::CurrentEpoch {
+        return Ok(Decision::Skipped("before KIP-320 a request has no leader epoch".to_owned()));
+    }
+    let untold = rules.truncation == reference::Truncation::LeaderOffset;
+    if matches!(call, Call::CheckDivergence { .. }) && rules.truncation != reference::Truncation::OnFetch {
+        return Ok(Decision::Skipped("before KIP-595 a fetch does not say its last epoch".to_owned()));
+    }
+    if matches!(call, Call::OffsetForLeaderEpochVersion { .. }) && rules.understands == EpochRequestVersion::V0 {
+        return Ok(Decision::Skipped("KIP-101 has one version".to_owned()));
+    }
     let outcome = match call {
-        Call::EndOffsetForEpoch { epoch } => epoch_end(end_offset(rules, given, LeaderEpoch(*epoch))?),
+        Call::EndOffsetForEpoch { epoch } => {
+            let end = end_offset(rules, given, LeaderEpoch(*epoch))?;
+            epoch_end(if untold { EpochEnd { epoch: LeaderEpoch::NONE, ..end } } else { end })
+        }
         Call::AssignEpoch { epoch, offset } => {
             let mut epochs = cache(given)?;
             let (epoch, offset) = (LeaderEpoch(*epoch), Offset(*offset));
@@ -206,8 +233,14 @@ fn may_join(given: &Given, broker: &BrokerName) -> bool {
 }
 
 fn by_the_controller(slip: Option<Slip>, given: &Given, call: &Call) -> Result<Decision<Replication>, Fault> {
-    let names = Brokers::new(given.replicas.clone().unwrap_or_default())?;
-    let replicas = names.ids();
+    let replicas = given.replicas.clone().unwrap_or_default();
+    // A proposal may name a broker that has no replica.
+    let mut known = replicas.clone();
+    if let Call::AlterPartition { from, isr, .. } = call {
+        known.extend(isr.keys().chain([from]).filter(|name| !replicas.contains(name)).cloned());
+    }
+    let names = Brokers::new(known)?;
+    let replicas = replicas.iter().map(|name| names.id(name)).collect::<Result<Vec<_>, Fault>>()?;
     let partition = given.partition.as_ref().ok_or_else(|| Fault::broken("given: there is no partition"))?;
     let registered = given.brokers.clone().unwrap_or_default();
     let mut controller = Controller::new(ControllerSetup {
