@@ -195,7 +195,7 @@ impl<V: Vocabulary> Target<V> for Driver {
             at: input.at,
             broker: input.broker,
             operation,
-            message: input.message.map(|Delivery { from, label, reply_to, content }| MessageLine {
+            message: input.message.as_ref().map(|&Delivery { from, label, reply_to, content }| MessageLine {
                 from,
                 label,
                 reply_to,

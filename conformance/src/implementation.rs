@@ -11,6 +11,7 @@ use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::replication::Replication;
 use fencepost_fixtures::trace::Vocabulary;
 
+use crate::reference_cluster::ReferenceCluster;
 use crate::reference_log::ReferenceLog;
 use crate::reference_target::ReferenceTarget;
 use crate::replayer::{Counts, Replay, Verdict, replay};
@@ -95,26 +96,29 @@ only!(
     replication
 );
 
-/// The reference: its coordinator and its log.
+/// The reference: its coordinator, its log, and its brokers.
 #[derive(Debug, Default)]
 pub struct Reference {
     /// Its coordinator.
     pub coordinator: ReferenceTarget,
     /// Its log.
     pub log: ReferenceLog,
+    /// Its brokers and controller.
+    pub cluster: ReferenceCluster,
 }
 
 impl Implementation for Reference {
     fn hello(&mut self) -> Result<Hello, Fault> {
         let mut hello = self.coordinator.hello()?;
-        let log = self.log.hello()?;
-        hello.protocols.extend(log.protocols);
-        // A name that both protocols have is one name.
-        hello.variants.extend(log.variants);
+        for other in [self.log.hello()?, self.cluster.hello()?] {
+            hello.protocols.extend(other.protocols);
+            hello.variants.extend(other.variants);
+            hello.kinds.extend(other.kinds);
+            hello.features.extend(other.features);
+        }
+        // A name that several protocols have is one name.
         let mut seen = BTreeSet::new();
         hello.variants.retain(|name| seen.insert(name.clone()));
-        hello.kinds.extend(log.kinds);
-        hello.features.extend(log.features);
         Ok(hello)
     }
 
@@ -124,6 +128,10 @@ impl Implementation for Reference {
 
     fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
         Some(&mut self.log)
+    }
+
+    fn replication(&mut self) -> Option<&mut dyn Target<Replication>> {
+        Some(&mut self.cluster)
     }
 }
 

@@ -30,6 +30,7 @@ pub mod fingerprint;
 pub mod implementation;
 pub mod pattern;
 pub mod process;
+pub mod reference_cluster;
 pub mod reference_log;
 pub mod reference_target;
 mod relay;

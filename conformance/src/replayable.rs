@@ -70,6 +70,7 @@ pub trait Replayable: Vocabulary {
     }
 
     /// Whether `at` is the controller: a place that many targets do not have.
+    #[must_use]
     fn is_controller(at: &BrokerName) -> bool {
         let _ = at;
         false

@@ -395,14 +395,6 @@ pub struct Delivery<'a, V: Vocabulary> {
     pub content: &'a V::Message,
 }
 
-impl<V: Vocabulary> Clone for Delivery<'_, V> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V: Vocabulary> Copy for Delivery<'_, V> {}
-
 /// What a step did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply<V: Vocabulary> {

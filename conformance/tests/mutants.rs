@@ -11,7 +11,7 @@ use fencepost_conformance::implementation::{Implementation as _, Reference, repl
 use fencepost_conformance::replayer::Verdict;
 use fencepost_conformance::target::Settings;
 use fencepost_fixtures::{Document, Protocol, corpus};
-use fencepost_reference::{coordinator, storage};
+use fencepost_reference::{coordinator, replica, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The slips that no trace can show, each with its reason.
@@ -39,19 +39,23 @@ const OUT_OF_REACH: &[(&str, &str)] = &[
 enum Slip {
     Coordinator(coordinator::Mutation),
     Log(storage::mutation::Mutation),
+    Broker(replica::slip::Slip),
 }
 
 impl Slip {
     /// Every slip of the protocols that the reference has, in the order of the table.
     fn all() -> Vec<Self> {
         let coordinator = coordinator::Mutation::ALL.iter().copied().map(Self::Coordinator);
-        coordinator.chain(storage::mutation::Mutation::ALL.iter().copied().map(Self::Log)).collect()
+        let log = storage::mutation::Mutation::ALL.iter().copied().map(Self::Log);
+        let broker = replica::slip::Slip::ALL.iter().copied().map(Self::Broker);
+        coordinator.chain(log).chain(broker).collect()
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Coordinator(mutation) => mutation.name(),
             Self::Log(mutation) => mutation.name(),
+            Self::Broker(slip) => slip.name(),
         }
     }
 
@@ -59,6 +63,7 @@ impl Slip {
         match self {
             Self::Coordinator(_) => Protocol::Fencing,
             Self::Log(_) => Protocol::Compaction,
+            Self::Broker(_) => Protocol::Replication,
         }
     }
 }

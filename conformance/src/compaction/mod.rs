@@ -49,7 +49,7 @@ impl Replayable for Compaction {
             | Operation::FinishRound(_)
             | Operation::AbortRound(_) => &[(true, Feature::RoundsInSteps)],
             Operation::Crash(crash) => &[(true, Feature::Restart), (crash.during_swap.is_some(), Feature::CrashInSwap)],
-            Operation::Restart(_) => &[(true, Feature::Restart)],
+            Operation::Restart(_) | Operation::LoseCheckpoint(_) => &[(true, Feature::Restart)],
             Operation::Truncate(_) | Operation::Fetch(_) => &[(true, Feature::Followers)],
             Operation::DeleteRecords(_) | Operation::DeleteSegments(_) => &[(true, Feature::SegmentDeletion)],
             Operation::ExpireProducers(_) => &[(true, Feature::ProducerExpiration)],

@@ -134,6 +134,9 @@ public final class CompactionTrace implements Trace {
             case "restart":
                 replica.restart();
                 return Outcome.NOTHING;
+            case "lose_checkpoint":
+                replica.loseCheckpoint();
+                return Outcome.NOTHING;
             case "truncate":
                 replica.truncate(body.asLong());
                 return Outcome.NOTHING;

@@ -149,6 +149,16 @@ final class Replica {
         open(log.config(), log.logStartOffset(), log.logEndOffset(), true);
     }
 
+    /** The file goes; a manager that is made anew, as at a start, makes an empty one. */
+    void loseCheckpoint() throws IOException {
+        if (round != null) {
+            throw new Skipped("a round is going on, and would write the checkpoint again");
+        }
+        manager.removeMetrics();
+        Files.deleteIfExists(parent.resolve(LogCleanerManager.OFFSET_CHECKPOINT_FILE));
+        manager = new LogCleanerManager(List.of(parent.toFile()), logs, new LogDirFailureChannel(1));
+    }
+
     void crash(JsonNode how) {
         LogFiles files = new LogFiles(directory);
         String swap = how.path("during_swap").asText(null);
