@@ -27,6 +27,7 @@ import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.server.partition.CommittedPartitionState;
 import org.apache.kafka.server.partition.PendingExpandIsr;
 import org.apache.kafka.server.partition.PendingPartitionChange;
+import org.apache.kafka.server.partition.PendingShrinkIsr;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.replica.ReplicaState;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
@@ -199,11 +200,15 @@ final class PartitionDecision implements AutoCloseable {
         fill(0, end, JSON.arrayNode());
         log().updateHighWatermark(given.path("high_watermark").asLong(0));
         given.path("remote").fields().forEachRemaining(remote -> know(remote.getKey(), remote.getValue(), end));
+        Set<Integer> proposed = new LinkedHashSet<>(Set.of(1));
         given.path("remote").fields().forEachRemaining(remote -> {
             if (remote.getValue().path("pending").asBoolean()) {
-                propose(names.id(remote.getKey()));
+                proposed.add(names.id(remote.getKey()));
             }
         });
+        if (proposed.size() > 1) {
+            propose(proposed);
+        }
     }
 
     private static long farthestEnd(JsonNode given) {
@@ -229,12 +234,15 @@ final class PartitionDecision implements AutoCloseable {
         }
     }
 
-    private void propose(int id) {
+    /** A proposal that waits for the controller. */
+    private void propose(Set<Integer> isr) {
         CommittedPartitionState committed = (CommittedPartitionState) partition().partitionState();
-        List<Integer> isr = new ArrayList<>(committed.isr());
-        isr.add(id);
-        partition().partitionState_$eq(
-            new PendingExpandIsr(id, new LeaderAndIsr(1, LEADER_EPOCH, isr, LeaderRecoveryState.RECOVERED, 0), committed));
+        LeaderAndIsr sent = new LeaderAndIsr(1, LEADER_EPOCH, List.copyOf(isr), LeaderRecoveryState.RECOVERED, 0);
+        Set<Integer> without = new LinkedHashSet<>(committed.isr());
+        without.removeAll(isr);
+        partition().partitionState_$eq(isr.stream().filter(id -> !committed.isr().contains(id)).findFirst()
+            .<PendingPartitionChange>map(id -> new PendingExpandIsr(id, sent, committed))
+            .orElseGet(() -> new PendingShrinkIsr(without, sent, committed)));
     }
 
     private void become(int leader, int leaderEpoch, JsonNode isr, int partitionEpoch) {
@@ -249,9 +257,11 @@ final class PartitionDecision implements AutoCloseable {
         UnifiedLog log = log();
         log.truncateFullyAndStartAt(start, Optional.empty());
         if (end > start) {
-            ArrayNode last = JSON.arrayNode();
-            last.addArray().add(end - 1).add(0).add("r");
-            log.appendAsFollower(TraceRecords.batches(last, end - 1), LEADER_EPOCH);
+            ArrayNode records = JSON.arrayNode();
+            for (long offset = start; offset < end; offset++) {
+                records.addArray().add(offset).add(0).add("r");
+            }
+            log.appendAsFollower(TraceRecords.batches(records, start), LEADER_EPOCH);
         }
         log.leaderEpochCache().clearAndFlush();
         epochs.forEach(entry -> log.leaderEpochCache().assign(entry.get(0).asInt(), entry.get(1).asLong()));
