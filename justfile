@@ -37,6 +37,7 @@ lint:
 # What takes longer than CI may: every configuration, and every stored path proved again to be the shortest.
 nightly:
     cargo run --release -p fencepost-model -- check --all
+    cargo test --release -p fencepost-model --test tla_parity -- --include-ignored
     cargo run --release -p fencepost-model -- export --check --prove-all
 
 # Fuzz the readers of fixtures, of record batches and of index files, a minute each (needs a nightly toolchain and cargo-fuzz).
@@ -52,6 +53,11 @@ fuzz SECONDS="60":
 bench *CONFIGS="fencing/assignment-epoch-owned/*":
     cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
     cargo bench -p fencepost-model --bench parts
+
+# TLC and our checker on the same TLA+ modules, side by side (needs a JVM, TLA_JAR=tla2tools.jar, TLA_DIR=kafka-specification).
+bench-tla *CONFIGS:
+    cargo build --release -p fencepost-model
+    python3 model/benches/tla.py --table docs/performance.md {{CONFIGS}}
 
 # The class-level driver of Apache Kafka: build it, replay every fixture on it, hold it against its expected deviations.
 kafka VERSION="4.4.0":
@@ -71,6 +77,10 @@ demo-zombie-commit:
 # Stock producers and consumers on a broker whose cleaner brings a deleted key back, and their control.
 demo-deleted-key:
     conformance/drivers/kafka-broker/demo deleted-key
+
+# A stock producer and consumer on a cluster of three brokers that loses acknowledged records, and their control.
+demo-lost-ack:
+    conformance/drivers/kafka-broker/demo lost-ack
 
 # The driver in Python.
 python:

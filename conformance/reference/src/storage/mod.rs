@@ -57,6 +57,7 @@ pub mod names;
 pub mod offset_map;
 pub mod rebuild;
 pub mod record;
+pub mod record_view;
 pub mod retention;
 pub mod round;
 pub mod rules;

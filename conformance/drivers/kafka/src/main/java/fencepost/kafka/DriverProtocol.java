@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.compaction.CompactionFunction;
 import fencepost.kafka.compaction.CompactionTrace;
+import fencepost.kafka.replication.ReplicationTrace;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -23,6 +24,7 @@ final class DriverProtocol {
     private static final int STACK_FRAMES_IN_A_REPORT = 6;
 
     private static final String COMPACTION = "compaction/";
+    private static final String REPLICATION = "replication/";
 
     private final Path logs;
     private Trace trace;
@@ -63,13 +65,20 @@ final class DriverProtocol {
             }
             trace = null;
             JsonNode configure = request.path("configure");
-            trace = traceId.startsWith(COMPACTION) ? new CompactionTrace(configure, logs) : new FencingTrace(configure);
+            trace = begin(configure);
             answer.putObject("ok");
         } catch (Skipped reason) {
             answer.put("skipped", reason.getMessage());
         } catch (RuntimeException problem) {
             answer.put("broken", describe(problem));
         }
+    }
+
+    private Trace begin(JsonNode configure) {
+        if (traceId.startsWith(COMPACTION)) {
+            return new CompactionTrace(configure, logs);
+        }
+        return traceId.startsWith(REPLICATION) ? new ReplicationTrace(configure, logs) : new FencingTrace(configure);
     }
 
     private void step(JsonNode request, ObjectNode answer) {
@@ -85,19 +94,16 @@ final class DriverProtocol {
         }
         try {
             String broker = request.path("broker").asText(null);
-            Outcome outcome = request.has("do") ? trace.step(request.get("do"), broker) : Outcome.NOTHING;
+            Outcome outcome =
+                request.has("do") ? trace.step(request.get("do"), broker, request.get("message")) : Outcome.NOTHING;
             // Observed before anything is put into the answer, so that a failure leaves it either whole or broken.
             ObjectNode state = request.path("observe").asBoolean() ? trace.observe(broker) : null;
             ObjectNode body = outcome.error() == null ? answer.putObject("ok") : answer.put("error", outcome.error());
             if (outcome.answer() != null) {
                 body.set("answer", outcome.answer());
             }
-            if (!outcome.completes().isEmpty()) {
-                ObjectNode completes = body.putObject("completes");
-                for (Map.Entry<String, Reply> completion : outcome.completes().entrySet()) {
-                    completes.set(completion.getKey(), completion.getValue().asCompletion());
-                }
-            }
+            putAll(body, "sends", outcome.sends());
+            putAll(body, "completes", outcome.completes());
             if (state != null) {
                 body.set("state", state);
             }
@@ -105,6 +111,12 @@ final class DriverProtocol {
             answer.put("skipped", reason.getMessage());
         } catch (RuntimeException problem) {
             answer.put("broken", describe(problem));
+        }
+    }
+
+    private static void putAll(ObjectNode body, String field, Map<String, ObjectNode> named) {
+        if (!named.isEmpty()) {
+            body.putObject(field).setAll(named);
         }
     }
 

@@ -116,7 +116,7 @@ public final class KafkaRelease {
     }
 
     /** A delta to an image; 4.4 has a builder where the others have a constructor. */
-    static MetadataDelta newDelta(MetadataImage image) {
+    public static MetadataDelta newDelta(MetadataImage image) {
         return DeltaMaker.make(image);
     }
 

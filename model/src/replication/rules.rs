@@ -1,0 +1,114 @@
+//! The variants: which rule each generation of the protocol has (`docs/replication.md` 0.1, 2.3 to 2.6, 10.3).
+//!
+//! The generations before Kafka 4.4 have the oracle's rule for the state of remote replicas, so that each of them shows
+//! its own hole only.
+
+/// How a follower finds where its log parts from the leader's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truncation {
+    /// It does not: it cuts at its high watermark (2.3).
+    HighWatermark,
+    /// It asks where its latest epoch ends, once, and gets an offset (KIP-101, 2.4).
+    AsksOnce,
+    /// It asks until the answer is an epoch that it knows (KIP-279, 2.5).
+    AsksOn,
+    /// Its fetches carry the epoch of its last record, and the leader compares (KIP-595, 2.6).
+    OnFetch,
+}
+
+/// What a fetch tells the leader of the epoch that it is meant for (3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// Nothing.
+    None,
+    /// The epoch of the last record, which the leader looks up in its log: KIP-320's first try.
+    Expected,
+    /// The leader epoch that the follower is in (KIP-320).
+    Current,
+}
+
+/// What a reply must have in common with the follower's entry, to be taken (2.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyMatch {
+    /// The fetch offset (before KAFKA-18991).
+    Offset,
+    /// The fetch offset and the leader epoch.
+    OffsetAndEpoch,
+}
+
+/// What a leader that is elected again keeps of what it knew of the followers (4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteState {
+    /// Everything.
+    Kept,
+    /// Everything, if the epoch is exactly the old one + 1; else nothing.
+    KeptIfNext,
+    /// Nothing.
+    Forgotten,
+}
+
+/// The rules of one broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How a follower truncates.
+    pub truncation: Truncation,
+    /// Whether a leader notes its epoch when it is elected, not only when it appends (KAFKA-7415).
+    pub marks: bool,
+    /// What a fetch tells of its epoch.
+    pub fence: Fence,
+    /// Whether `OffsetsForLeaderEpoch` carries the follower's leader epoch.
+    pub asks_fenced: bool,
+    /// Whether `OffsetsForLeaderEpoch` is sent in version 0, whose answer has no epoch.
+    pub asks_v0: bool,
+    /// Which replies are taken.
+    pub reply: ReplyMatch,
+    /// What a leader that is elected again keeps.
+    pub remote: RemoteState,
+    /// Whether a follower appends nothing from an epoch above its own (KAFKA-18723).
+    pub cuts_newer: bool,
+}
+
+impl Rules {
+    /// Whether a fetch carries the epoch of the last record, for the leader to compare.
+    #[must_use]
+    pub fn compares(&self) -> bool {
+        self.truncation == Truncation::OnFetch || self.fence == Fence::Expected
+    }
+}
+
+/// The name of the oracle.
+pub const ORACLE: &str = "remote-state-renewed";
+
+const RENEWED: Rules = Rules {
+    truncation: Truncation::OnFetch,
+    marks: true,
+    fence: Fence::Current,
+    asks_fenced: true,
+    asks_v0: false,
+    reply: ReplyMatch::OffsetAndEpoch,
+    remote: RemoteState::KeptIfNext,
+    cuts_newer: true,
+};
+/// 2.1 to 2.7 below inter-broker protocol 2.7.
+const KIP_320: Rules =
+    Rules { truncation: Truncation::AsksOn, reply: ReplyMatch::Offset, cuts_newer: false, ..RENEWED };
+const KIP_279: Rules = Rules { fence: Fence::None, asks_fenced: false, ..KIP_320 };
+const KIP_101: Rules = Rules { truncation: Truncation::AsksOnce, marks: false, asks_v0: true, ..KIP_279 };
+
+/// The rules of a variant by name.
+#[must_use]
+pub fn rules(variant: &str) -> Option<Rules> {
+    Some(match variant {
+        "high-watermark" => Rules { truncation: Truncation::HighWatermark, ..KIP_101 },
+        "kip-101" => KIP_101,
+        "kip-279" => KIP_279,
+        "kip-320-first-try" => Rules { fence: Fence::Expected, ..KIP_279 },
+        "kip-320" => KIP_320,
+        "kip-320-below-ibp-2.0" => Rules { asks_v0: true, ..KIP_320 },
+        "kafka-4.0" => Rules { reply: ReplyMatch::Offset, cuts_newer: false, ..RENEWED },
+        "kafka-4.4" => Rules { remote: RemoteState::Kept, ..RENEWED },
+        "remote-state-forgotten" => Rules { remote: RemoteState::Forgotten, ..RENEWED },
+        ORACLE => RENEWED,
+        _ => return None,
+    })
+}
