@@ -98,6 +98,10 @@ final class Broker {
         return brokerEpoch;
     }
 
+    long nowMs() {
+        return clock.milliseconds();
+    }
+
     ReplicaManager replicas() {
         if (!isUp) {
             throw new IllegalArgumentException("the broker is down");

@@ -114,7 +114,7 @@ final class ServedRequests {
             ? Reply.of(JsonNodeFactory.instance.objectNode().put("offset", response.baseOffset)) : Reply.of(response.error);
     }
 
-    /** A client's fetch, which does not wait. */
+    /** A client's fetch, which does not wait. Of the batch that has the offset, a client drops the records before. */
     Reply consume(JsonNode body) {
         Optional<ClientMetadata> anyReplica = body.path("from_follower").asBoolean()
             ? Optional.of(new ClientMetadata.DefaultClientMetadata("", "consumer", InetAddress.getLoopbackAddress(),
@@ -126,7 +126,8 @@ final class ServedRequests {
         fetch(params, body.path("offset").asLong(), said(body, "current_leader_epoch"), Optional.empty(), pending::answer);
         FetchPartitionData data = pending.takeOrWait();
         return data.error != Errors.NONE ? Reply.of(data.error) : Reply.of(JsonNodeFactory.instance.objectNode()
-            .put("high_watermark", data.highWatermark).set("records", TraceRecords.written(data.records)));
+            .put("high_watermark", data.highWatermark)
+            .set("records", TraceRecords.written(data.records, body.path("offset").asLong())));
     }
 
     /**
