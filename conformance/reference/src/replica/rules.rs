@@ -228,7 +228,8 @@ impl ReplicationRules {
             Self::Kip320FirstTry => Rules { fencing: Fencing::ExpectedEpoch, ..kip_279 },
             Self::Kip320BelowIbp20 => Rules { fencing: Fencing::None, sends: V0, ..kip_320 },
             Self::Kip320 => kip_320,
-            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, ..renewed },
+            // KAFKA-18723 came with KAFKA-18991.
+            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, appended: Appended::All, ..renewed },
             Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..renewed },
             Self::RemoteStateRenewed => renewed,
             Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..renewed },
