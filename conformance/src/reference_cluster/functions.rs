@@ -43,15 +43,28 @@ pub(super) fn decide(
             | Call::TruncateEpochsFromEnd { .. }
             | Call::TruncateEpochsFromStart { .. }
             | Call::TruncationTarget { .. }
-            | Call::CheckLeaderEpoch { .. }
             | Call::CheckDivergence { .. }
             | Call::OffsetForLeaderEpochVersion { .. }
     );
     if is_of_epochs && rules.truncation == reference::Truncation::HighWatermark {
         return Ok(Decision::Skipped("before KIP-101 a broker knows no epochs".to_owned()));
     }
+    let is_fenced = matches!(call, Call::CheckLeaderEpoch { current_leader_epoch: 0.., .. });
+    if is_fenced && rules.fencing != reference::Fencing::CurrentEpoch {
+        return Ok(Decision::Skipped("before KIP-320 a request has no leader epoch".to_owned()));
+    }
+    let untold = rules.truncation == reference::Truncation::LeaderOffset;
+    if matches!(call, Call::CheckDivergence { .. }) && rules.truncation != reference::Truncation::OnFetch {
+        return Ok(Decision::Skipped("before KIP-595 a fetch does not say its last epoch".to_owned()));
+    }
+    if matches!(call, Call::OffsetForLeaderEpochVersion { .. }) && rules.understands == EpochRequestVersion::V0 {
+        return Ok(Decision::Skipped("KIP-101 has one version".to_owned()));
+    }
     let outcome = match call {
-        Call::EndOffsetForEpoch { epoch } => epoch_end(end_offset(rules, given, LeaderEpoch(*epoch))?),
+        Call::EndOffsetForEpoch { epoch } => {
+            let end = end_offset(rules, given, LeaderEpoch(*epoch))?;
+            epoch_end(if untold { EpochEnd { epoch: LeaderEpoch::NONE, ..end } } else { end })
+        }
         Call::AssignEpoch { epoch, offset } => {
             let mut epochs = cache(given)?;
             let (epoch, offset) = (LeaderEpoch(*epoch), Offset(*offset));

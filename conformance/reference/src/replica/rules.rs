@@ -66,6 +66,15 @@ pub enum RemoteState {
     Forgotten,
 }
 
+/// What becomes of a leader's proposal when a record comes that it knows already, from the reply to an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PendingProposal {
+    /// It is forgotten, as with any record, though the controller may have it already: Kafka 3.0 and later.
+    Forgotten,
+    /// It stays: the record says nothing new.
+    Kept,
+}
+
 /// Where a follower fetches on from after a cut inside of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BatchCut {
@@ -105,6 +114,8 @@ pub struct Rules {
     pub appended: Appended,
     /// What a re-elected leader remembers.
     pub remote_state: RemoteState,
+    /// What a record that is known already does to a proposal.
+    pub pending_proposal: PendingProposal,
     /// Where a follower goes on.
     pub batch_cut: BatchCut,
     /// How a future replica begins.
@@ -163,6 +174,9 @@ generations! {
     RemoteStateRenewed = "remote-state-renewed",
     /// The same, where a leader forgets with every epoch.
     RemoteStateForgotten = "remote-state-forgotten",
+    /// The same as `remote-state-renewed`, where a record that a leader knows already does not make it forget what it has
+    /// proposed since.
+    ProposalKept = "proposal-kept",
     /// The same, where a follower goes on from where its log really ends.
     BatchBaseAfterCut = "batch-base-after-cut",
     /// The same, where a future replica asks nothing.
@@ -186,6 +200,7 @@ impl ReplicationRules {
             reply_match: ReplyMatch::OffsetAndEpoch,
             appended: Appended::UpToOwnEpoch,
             remote_state: RemoteState::KeptIfNext,
+            pending_proposal: PendingProposal::Forgotten,
             batch_cut: BatchCut::Target,
             future: FutureReplica::EpochExchange,
             slip: None,
@@ -217,6 +232,7 @@ impl ReplicationRules {
             Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..oracle },
             Self::RemoteStateRenewed => oracle,
             Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..oracle },
+            Self::ProposalKept => Rules { pending_proposal: PendingProposal::Kept, ..oracle },
             Self::BatchBaseAfterCut => Rules { batch_cut: BatchCut::ActualCut, ..oracle },
             Self::FutureReplicaMarked => Rules { future: FutureReplica::MarkOnly, ..oracle },
             Self::FutureReplicaAsksOnce => Rules { future: FutureReplica::LeaderOffset, ..oracle },

@@ -49,10 +49,10 @@ impl Process {
             Ok(_) => self.slips(Slip::DivergingFetchCounted),
             Err(_) => self.slips(Slip::FailedFetchCounted),
         };
-        if let (true, Node::Broker(follower)) = (counted, message.from) {
-            if let Err(error) = self.count_fetch(follower, &request, leader_end) {
-                answer = Err(error);
-            }
+        if let (true, Node::Broker(follower)) = (counted, message.from)
+            && let Err(error) = self.count_fetch(follower, &request, leader_end)
+        {
+            answer = Err(error);
         }
         if let (Ok(reply), true) = (&mut answer, self.slips(Slip::ReplyHasRaisedHighWatermark)) {
             reply.high_watermark = self.log.high_watermark();

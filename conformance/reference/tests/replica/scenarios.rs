@@ -160,6 +160,16 @@ fn s17_the_maximal_isr() {
     shows(leading::s17_a_member_that_leaves_is_waited_for, &[], right);
 }
 
+/// No report of this was found.
+#[test]
+fn a_record_that_is_known_already_makes_kafka_forget_its_proposal() {
+    shows(
+        leading::a_record_that_is_known_leaves_the_proposal,
+        &[Kafka44, RemoteStateRenewed],
+        &[ReplicationRules::ProposalKept],
+    );
+}
+
 #[test]
 fn s18_a_late_proposal_for_a_wiped_replica() {
     shows(leading::s18_another_incarnation_is_not_in_sync, &[], &[Kafka44, RemoteStateRenewed]);
