@@ -129,6 +129,7 @@ pub fn operation(operation: &Operation) -> String {
         Operation::Expire(name) => format!("{name} has waited long enough"),
         Operation::ShrinkIsr(_) => "looks for members of the ISR that lag, after the lag time".to_owned(),
         Operation::Checkpoint(_) => "writes its high watermark to the checkpoint".to_owned(),
+        Operation::DeleteRecords(start) => format!("deletes the records below {start}"),
         Operation::Stop(_) => "shuts down in good order".to_owned(),
         Operation::Crash(_) => "dies".to_owned(),
         Operation::Start(start) => {
