@@ -78,6 +78,10 @@ demo-zombie-commit:
 demo-deleted-key:
     conformance/drivers/kafka-broker/demo deleted-key
 
+# Stock consumers that are given a value and never told that it was deleted (N1, N3, N6), and their controls.
+demo-missed-deletion:
+    conformance/drivers/kafka-broker/demo missed-deletion
+
 # A stock producer and consumer on a cluster of three brokers that loses acknowledged records, and their control.
 demo-lost-ack:
     conformance/drivers/kafka-broker/demo lost-ack

@@ -43,7 +43,7 @@ pub fn oracle(protocol: Protocol) -> Option<&'static str> {
     match protocol {
         Protocol::Fencing => Some("assignment-epoch-owned"),
         Protocol::Compaction => Some("delete-horizon-repaired"),
-        Protocol::Replication => Some("remote-state-renewed"),
+        Protocol::Replication => Some("proposal-kept"),
     }
 }
 

@@ -2,15 +2,15 @@
 
 use fencepost_fixtures::Protocol;
 use fencepost_fixtures::variants::{
-    self, AnsweredEpoch, BatchCut, EpochMark, FutureReplica, LateAnswer, RemoteState, ReplicationRules, RequestEpoch,
-    TruncationRule,
+    self, AnsweredEpoch, BatchCut, EpochMark, FutureReplica, KnownRecord, LateAnswer, RemoteState, ReplicationRules,
+    RequestEpoch, TruncationRule,
 };
 use fencepost_reference::replica::message::EpochRequestVersion;
 use fencepost_reference::replica::rules as reference;
 use fencepost_reference::replica::slip::Slip;
 
 /// The rule set of a trace where none is named.
-const DEFAULT: &str = "remote-state-renewed";
+const DEFAULT: &str = "proposal-kept";
 
 /// The rules of `variant`, with the slip of this name if the reference has it. The error says why there is no such
 /// variant.
@@ -73,6 +73,10 @@ fn of_broker(rules: &ReplicationRules) -> reference::Rules {
             RemoteState::NewLeader => reference::RemoteState::Kept,
             RemoteState::SkippedEpoch => reference::RemoteState::KeptIfNext,
             RemoteState::NewEpoch => reference::RemoteState::Forgotten,
+        },
+        pending_proposal: match rules.known_record {
+            KnownRecord::DropsProposal => reference::PendingProposal::Forgotten,
+            KnownRecord::KeepsProposal => reference::PendingProposal::Kept,
         },
         batch_cut: match rules.batch_cut {
             BatchCut::Target => reference::BatchCut::Target,

@@ -14,7 +14,7 @@ use super::metadata::{MetadataRecord, PartitionRecord};
 use super::names::{BrokerId, LeaderEpoch, PartitionEpoch};
 use super::process::{Leading, Process, Role};
 use super::remote_replica::RemoteReplica;
-use super::rules::{EpochMark, RemoteState, Truncation};
+use super::rules::{EpochMark, PendingProposal, RemoteState, Truncation};
 use super::slip::Slip;
 use crate::storage::log_error::LogError;
 
@@ -44,7 +44,10 @@ impl Process {
         if later_epoch {
             self.future.follow_epoch(record.leader_epoch, self.setup.rules.future);
         }
-        self.complete_parked()
+        if self.leading().is_none() {
+            self.complete_parked()?;
+        }
+        Ok(())
     }
 
     fn make_leader(&mut self, record: &PartitionRecord, partition_epoch: PartitionEpoch) -> Result<(), LogError> {
@@ -55,15 +58,18 @@ impl Process {
             Role::None | Role::Follower(_) => (false, None),
         };
         let later_epoch = epoch > self.leader_epoch;
-        let (epoch_start, known) = match before {
-            Some(leading) => (leading.epoch_start, leading.remotes),
-            None => (self.log.end_offset(), BTreeMap::new()),
+        let is_known = !later_epoch && partition_epoch == self.partition_epoch;
+        let keeps_proposal = is_known && self.setup.rules.pending_proposal == PendingProposal::Kept;
+        let (epoch_start, known, proposal) = match before {
+            Some(leading) => (leading.epoch_start, leading.remotes, Some(leading.isr).filter(|_| keeps_proposal)),
+            None => (self.log.end_offset(), BTreeMap::new(), None),
         };
         let epoch_start = if later_epoch { self.log.end_offset() } else { epoch_start };
         if later_epoch && self.marks_epoch() {
             self.log.assign_epoch(epoch)?;
         }
         let keeps = was_leader && self.keeps_remote_state(epoch);
+        let keeps = keeps && (later_epoch || !self.slips(Slip::SameEpochResetsRemotes));
         let resets = later_epoch || self.slips(Slip::SameEpochResetsRemotes);
         let others = self.setup.replicas.iter().copied().filter(|replica| *replica != self.setup.broker);
         let remotes = others.map(|replica| {
@@ -81,7 +87,7 @@ impl Process {
         self.partition_epoch = partition_epoch;
         self.entry = None;
         self.failed = false;
-        let isr = IsrState::Committed(record.isr.clone());
+        let isr = proposal.unwrap_or_else(|| IsrState::Committed(record.isr.clone()));
         self.role = Role::Leader(Leading { epoch_start, isr, remotes, recovered: record.recovering });
         self.raise_high_watermark();
         Ok(())

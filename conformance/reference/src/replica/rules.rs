@@ -66,6 +66,15 @@ pub enum RemoteState {
     Forgotten,
 }
 
+/// What becomes of a leader's proposal when a record comes that it knows already, from the reply to an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PendingProposal {
+    /// It is forgotten, as with any record, though the controller may have it already: Kafka 3.0 and later.
+    Forgotten,
+    /// It stays: the record says nothing new.
+    Kept,
+}
+
 /// Where a follower fetches on from after a cut inside of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BatchCut {
@@ -105,6 +114,8 @@ pub struct Rules {
     pub appended: Appended,
     /// What a re-elected leader remembers.
     pub remote_state: RemoteState,
+    /// What a record that is known already does to a proposal.
+    pub pending_proposal: PendingProposal,
     /// Where a follower goes on.
     pub batch_cut: BatchCut,
     /// How a future replica begins.
@@ -163,6 +174,9 @@ generations! {
     RemoteStateRenewed = "remote-state-renewed",
     /// The same, where a leader forgets with every epoch.
     RemoteStateForgotten = "remote-state-forgotten",
+    /// The same as `remote-state-renewed`, where a record that a leader knows already does not make it forget what it has
+    /// proposed since.
+    ProposalKept = "proposal-kept",
     /// The same, where a follower goes on from where its log really ends.
     BatchBaseAfterCut = "batch-base-after-cut",
     /// The same, where a future replica asks nothing.
@@ -172,8 +186,7 @@ generations! {
 }
 
 impl ReplicationRules {
-    /// What they are. The older ones have the repaired rule for what a leader remembers, so that each shows its own fault
-    /// alone.
+    /// What they are. Those before Kafka 4.0 have the repaired rules of a leader, so that each shows its own fault alone.
     #[must_use]
     pub const fn rules(self) -> Rules {
         use EpochRequestVersion::{V0, V1, V2, V3, V4};
@@ -186,6 +199,7 @@ impl ReplicationRules {
             reply_match: ReplyMatch::OffsetAndEpoch,
             appended: Appended::UpToOwnEpoch,
             remote_state: RemoteState::KeptIfNext,
+            pending_proposal: PendingProposal::Kept,
             batch_cut: BatchCut::Target,
             future: FutureReplica::EpochExchange,
             slip: None,
@@ -206,6 +220,7 @@ impl ReplicationRules {
             future: FutureReplica::LeaderOffset,
             ..kip_279
         };
+        let renewed = Rules { pending_proposal: PendingProposal::Forgotten, ..oracle };
         match self {
             Self::HighWatermark => Rules { truncation: Truncation::HighWatermark, ..kip_101 },
             Self::Kip101 => kip_101,
@@ -213,10 +228,12 @@ impl ReplicationRules {
             Self::Kip320FirstTry => Rules { fencing: Fencing::ExpectedEpoch, ..kip_279 },
             Self::Kip320BelowIbp20 => Rules { fencing: Fencing::None, sends: V0, ..kip_320 },
             Self::Kip320 => kip_320,
-            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, ..oracle },
-            Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..oracle },
-            Self::RemoteStateRenewed => oracle,
-            Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..oracle },
+            // KAFKA-18723 came with KAFKA-18991.
+            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, appended: Appended::All, ..renewed },
+            Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..renewed },
+            Self::RemoteStateRenewed => renewed,
+            Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..renewed },
+            Self::ProposalKept => oracle,
             Self::BatchBaseAfterCut => Rules { batch_cut: BatchCut::ActualCut, ..oracle },
             Self::FutureReplicaMarked => Rules { future: FutureReplica::MarkOnly, ..oracle },
             Self::FutureReplicaAsksOnce => Rules { future: FutureReplica::LeaderOffset, ..oracle },

@@ -16,7 +16,6 @@ use fencepost_reference::replica::names::{
 use fencepost_reference::replica::observe::BrokerState;
 use fencepost_reference::replica::produce::Acks;
 use fencepost_reference::replica::rules::{ReplicationRules, Rules};
-use fencepost_reference::replica::slip::Slip;
 use fencepost_reference::storage::memory_fs::MemoryFs;
 
 pub(crate) const A: BrokerId = BrokerId(0);
@@ -25,12 +24,7 @@ pub(crate) const C: BrokerId = BrokerId(2);
 
 /// The rules that are right.
 pub(crate) const fn oracle() -> Rules {
-    ReplicationRules::RemoteStateRenewed.rules()
-}
-
-/// The right rules with one slip.
-pub(crate) const fn slip(slip: Slip) -> Rules {
-    oracle().with(slip)
+    ReplicationRules::ProposalKept.rules()
 }
 
 pub(crate) const fn offset(offset: i64) -> Offset {
@@ -65,7 +59,7 @@ pub(crate) fn record_at(
             partition_epoch: Some(PartitionEpoch(partition_epoch)),
             ..partition
         }),
-        other => other,
+        other @ MetadataRecord::Broker(_) => other,
     }
 }
 
@@ -209,14 +203,19 @@ impl Cluster {
 
     /// Delivers between these until nothing is left.
     pub(crate) fn settle(&mut self, among: &[BrokerId]) {
+        assert!(self.settles_within(among, 1000), "the exchange does not end: {:#?}", self.mail);
+    }
+
+    /// Whether nothing is left between these after so many deliveries.
+    pub(crate) fn settles_within(&mut self, among: &[BrokerId], limit: usize) -> bool {
         let is_among = |node: Node| matches!(node, Node::Broker(broker) if among.contains(&broker));
-        for _ in 0..1000 {
+        for _ in 0..limit {
             let found = self.mail.iter().position(|message| is_among(message.from) && is_among(message.to));
-            let Some(at) = found else { return };
+            let Some(at) = found else { return true };
             let message = self.mail.remove(at);
             self.deliver_message(message);
         }
-        panic!("the exchange does not end: {:#?}", self.mail);
+        false
     }
 
     /// The followers fetch until they have all, and once more what the high watermark is then: their fetch waits no longer.
@@ -238,13 +237,23 @@ impl Cluster {
         }
     }
 
+    /// The reply to this follower's waiting fetch when its time is over, with another high watermark in it.
+    pub(crate) fn take_parked_reply(&mut self, leader: BrokerId, follower: BrokerId, high_watermark: i64) -> Message {
+        self.refetch(leader, follower);
+        let mut message = self.take(leader, follower);
+        if let Content::FetchReply(Ok(reply)) = &mut message.content {
+            reply.high_watermark = Offset(high_watermark);
+        }
+        message
+    }
+
     fn last_fetch(
         &mut self,
         leader: BrokerId,
         follower: BrokerId,
     ) -> Option<fencepost_reference::replica::names::Correlation> {
         let parked = self.broker(leader).parked_fetches();
-        parked.into_iter().filter(|(from, _)| *from == Node::Broker(follower)).map(|(_, number)| number).last()
+        parked.into_iter().rev().find(|(from, _)| *from == Node::Broker(follower)).map(|(_, number)| number)
     }
 
     pub(crate) fn crash(&mut self, at: BrokerId) {

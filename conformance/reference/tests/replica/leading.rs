@@ -106,6 +106,39 @@ pub(crate) fn s14_a_leader_does_not_trust_what_it_knew_before_a_skipped_epoch(ru
     cluster.high_watermark(A) == 1 && cluster.answer(w1).is_none()
 }
 
+/// A leader has proposed B when a record comes that it knows already from the reply before, and with it that B was fenced for a
+/// while. The controller has taken B in by then. Whether B is waited for still.
+pub(crate) fn a_record_that_is_known_leaves_the_proposal(rules: Rules) -> bool {
+    let mut cluster = Cluster::new(3, 2, rules);
+    let all = [A, B, C];
+    decide(&mut cluster, &all, ControllerInput::Elect(ElectionKind::Any));
+    cluster.settle(&[A, C]);
+    // B does not fetch, and leaves.
+    cluster.mail.clear();
+    cluster.write(A, &["r0"]);
+    cluster.settle(&[A, C]);
+    cluster.input(A, Input::ShrinkIsr);
+    let mut records = Vec::new();
+    let proposal = cluster.take(A, Node::Controller);
+    records.extend(cluster.control(ControllerInput::Deliver(proposal)).records);
+    assert!(cluster.deliver(Node::Controller, A));
+    assert_eq!(cluster.state(A).leading.expect("it leads").isr, [A, C]);
+    // B is back, and fetches; in between its heartbeats were late.
+    records.extend(cluster.control(ControllerInput::Fence(B)).records);
+    crate::truncating::reconnect(&mut cluster, B, A);
+    cluster.settle(&[A, B]);
+    records.extend(cluster.control(ControllerInput::Unfence(B)).records);
+    let proposal = cluster.take(A, Node::Controller);
+    cluster.control(ControllerInput::Deliver(proposal));
+    assert_eq!(cluster.controller.state().isr, all);
+    // A hears of the first two only: B is out, as A knows, and fenced.
+    records.truncate(2);
+    cluster.metadata(A, records);
+    let w = cluster.produce(A, &["r1"], Acks::All);
+    cluster.settle(&[A, C]);
+    cluster.answer(w).is_none()
+}
+
 /// S17, KIP-497: C is proposed, and may be in sync at the controller already.
 pub(crate) fn s17_a_proposed_member_is_waited_for(rules: Rules) -> bool {
     let mut cluster = Cluster::new(2, 1, rules);
@@ -161,6 +194,8 @@ pub(crate) fn s19_the_high_watermark_stands_still_under_min_isr(rules: Rules) ->
     cluster.write(A, &["r0"]);
     cluster.replicate(A, &[B, C]);
     cluster.metadata(A, vec![record(Some(A), 1, &[A])]);
+    // The others' time in sync is over, and nothing waits for them.
+    cluster.input(A, Input::ShrinkIsr);
     cluster.write(A, &["r1"]);
     cluster.high_watermark(A) == 1
 }

@@ -3,7 +3,16 @@
 
 mod cache;
 mod cluster;
+mod disk;
+mod following;
+mod future;
+mod isr;
 mod leading;
+mod random;
 mod scenarios;
+mod serving;
+mod slips;
 mod tables;
 mod truncating;
+mod upgrade;
+mod world;

@@ -129,6 +129,8 @@ fn s14_repaired_the_follower_is_waited_for() {
     for rules in [RemoteStateRenewed, RemoteStateForgotten] {
         let (mut cluster, w1) = skipped_epoch(rules.rules(), true);
         cluster.lead(&[C], A, 3, &[A, C]);
+        // Its fetch of epoch 1 waits at A still, until its time is over.
+        cluster.refetch(A, C);
         cluster.settle(&[A, C]);
         assert_eq!((cluster.log(C).len(), cluster.answer(w1)), (2, Some(Ok(1))), "{}", rules.name());
     }
@@ -158,6 +160,16 @@ fn s17_the_maximal_isr() {
     let right = &[Kafka40, Kafka44, RemoteStateRenewed];
     shows(leading::s17_a_proposed_member_is_waited_for, &[], right);
     shows(leading::s17_a_member_that_leaves_is_waited_for, &[], right);
+}
+
+/// No report of this was found.
+#[test]
+fn a_record_that_is_known_already_makes_kafka_forget_its_proposal() {
+    shows(
+        leading::a_record_that_is_known_leaves_the_proposal,
+        &[Kafka44, RemoteStateRenewed],
+        &[ReplicationRules::ProposalKept],
+    );
 }
 
 #[test]

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.compaction.CompactionFunction;
 import fencepost.kafka.compaction.CompactionTrace;
-import fencepost.kafka.replication.ReplicationTrace;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -16,8 +15,8 @@ import java.util.Map;
  * The envelope of the driver protocol: hello, reset, step, bye.
  *
  * <p>Each answer to reset and step echoes the trace (and the step) and is one of {@code ok}, {@code error},
- * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace} and of {@link
- * CompactionTrace}; here nothing knows about groups or logs. A trace's id begins with its protocol.
+ * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace}, of {@link
+ * CompactionTrace} and of {@link Replication}; here nothing knows about groups, logs or brokers. A trace's id begins with its protocol.
  */
 final class DriverProtocol {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -78,7 +77,7 @@ final class DriverProtocol {
         if (traceId.startsWith(COMPACTION)) {
             return new CompactionTrace(configure, logs);
         }
-        return traceId.startsWith(REPLICATION) ? new ReplicationTrace(configure, logs) : new FencingTrace(configure);
+        return traceId.startsWith(REPLICATION) ? Replication.trace(configure, logs) : new FencingTrace(configure);
     }
 
     private void step(JsonNode request, ObjectNode answer) {
@@ -123,9 +122,7 @@ final class DriverProtocol {
     /** A function trace, which needs no reset. */
     private void call(JsonNode request, ObjectNode answer) {
         try {
-            Reply reply = request.path("trace").asText().startsWith(COMPACTION)
-                ? CompactionFunction.decide(request.path("given"), request.get("call"), logs)
-                : FunctionCall.decide(request.path("given"), request.get("call"));
+            Reply reply = decide(request.path("trace").asText(), request.path("given"), request.get("call"));
             if (reply.error() == null) {
                 answer.putObject("ok").set("outcome", reply.answer());
             } else {
@@ -136,6 +133,13 @@ final class DriverProtocol {
         } catch (RuntimeException problem) {
             answer.put("broken", describe(problem));
         }
+    }
+
+    private Reply decide(String id, JsonNode given, JsonNode call) {
+        if (id.startsWith(COMPACTION)) {
+            return CompactionFunction.decide(given, call, logs);
+        }
+        return id.startsWith(REPLICATION) ? Replication.decide(given, call, logs) : FunctionCall.decide(given, call);
     }
 
     /** The problem with the few frames of its stack that tell Kafka's fault from the driver's. */

@@ -93,7 +93,7 @@ public final class KafkaRelease {
     }
 
     /** A registry; its log context moved to another package in 4.4. */
-    static SnapshotRegistry newSnapshotRegistry() {
+    public static SnapshotRegistry newSnapshotRegistry() {
         Constructor<?> constructor = Arrays.stream(SnapshotRegistry.class.getConstructors())
             .filter(candidate -> candidate.getParameterCount() == 1)
             .findFirst()

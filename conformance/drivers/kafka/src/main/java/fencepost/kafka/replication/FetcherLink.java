@@ -43,6 +43,10 @@ final class FetcherLink implements BlockingSend {
         fetcher = attached;
     }
 
+    AbstractFetcherThread fetcher() {
+        return fetcher;
+    }
+
     int leaderId() {
         return leader.id();
     }
@@ -83,6 +87,12 @@ final class FetcherLink implements BlockingSend {
     void setDelay(Long delayMs) {
         entry().ifPresent(entry -> states().update(Topic.PARTITION, new PartitionFetchState(entry.topicId(), entry.fetchOffset(),
             entry.lag(), entry.currentLeaderEpoch(), Optional.ofNullable(delayMs), entry.state(), entry.lastFetchedEpoch())));
+    }
+
+    /** The fetch goes on from here, or has nothing else to truncate to. */
+    void setFetchOffset(long offset) {
+        entry().ifPresent(entry -> states().update(Topic.PARTITION, new PartitionFetchState(entry.topicId(), offset,
+            entry.lag(), entry.currentLeaderEpoch(), entry.delay(), entry.state(), entry.lastFetchedEpoch())));
     }
 
     @SuppressWarnings("unchecked")

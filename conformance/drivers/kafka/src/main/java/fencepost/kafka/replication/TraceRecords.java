@@ -62,11 +62,18 @@ final class TraceRecords {
     }
 
     static ArrayNode written(Records records) {
+        return written(records, 0);
+    }
+
+    /** The records from an offset on. */
+    static ArrayNode written(Records records, long from) {
         ArrayNode written = JsonNodeFactory.instance.arrayNode();
         for (RecordBatch batch : records.batches()) {
             for (var record : batch) {
-                written.addArray().add(record.offset()).add(batch.partitionLeaderEpoch())
-                    .add(StandardCharsets.UTF_8.decode(record.value()).toString());
+                if (record.offset() >= from) {
+                    written.addArray().add(record.offset()).add(batch.partitionLeaderEpoch())
+                        .add(StandardCharsets.UTF_8.decode(record.value()).toString());
+                }
             }
         }
         return written;

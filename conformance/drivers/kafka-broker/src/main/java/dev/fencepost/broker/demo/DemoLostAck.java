@@ -14,7 +14,7 @@ import org.apache.kafka.common.utils.internals.AppInfoParser;
  * did not come about in three attempts, and 4 if the time limit came first.
  */
 public final class DemoLostAck {
-    private static final long LIMIT_MS = 230_000;
+    private static final long LIMIT_MS = 220_000;
     private static final int ATTEMPTS = 3;
 
     private DemoLostAck() {}

@@ -1,0 +1,491 @@
+//! A cluster under chosen faults, and what must hold of it after every step (docs/replication.md 9): P1 to P4 and P6.
+//!
+//! What the environment keeps to is what Kafka's does: elections are clean; a new process registers only when the old one is
+//! fenced, and is unfenced when it has applied all records; and a disk loses what was not synced only if its broker has left
+//! the ISR by then (assumption LOSSY).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fencepost_reference::replica::broker::{Broker, BrokerError, BrokerSetup, Start};
+use fencepost_reference::replica::controller::{Controller, ControllerInput, ControllerSetup};
+use fencepost_reference::replica::effects::{Answer, Effects, Input};
+use fencepost_reference::replica::election::ElectionKind;
+use fencepost_reference::replica::message::{Content, FetchReply, Fetched, Message};
+use fencepost_reference::replica::metadata::MetadataRecord;
+use fencepost_reference::replica::names::{BrokerEpoch, BrokerId, Correlation, Node, ProduceId};
+use fencepost_reference::replica::observe::{BrokerState, ReplicaRole};
+use fencepost_reference::replica::produce::Acks;
+use fencepost_reference::replica::records::LogRecord;
+use fencepost_reference::replica::rules::{Rules, Truncation};
+use fencepost_reference::storage::fs::{RealFs, SharedFs};
+use fencepost_reference::storage::memory_fs::{Loss, MemoryFs};
+
+/// One step of a schedule.
+#[derive(Debug, Clone)]
+pub(crate) enum Op {
+    Deliver(u8),
+    Lose(u8),
+    GiveUp(u8),
+    Poll(u8),
+    Apply(u8, u8),
+    Produce(u8, bool),
+    Expire(u8),
+    ShrinkIsr(u8),
+    Checkpoint(u8),
+    Elect(u8),
+    Fence(u8),
+    Unfence(u8),
+    Stop(u8),
+    Crash(u8),
+    /// The power goes off at a file operation to come.
+    PowerOff(u8, u8),
+    Start(u8, Loss),
+}
+
+#[derive(Debug)]
+enum Disk {
+    Memory(Arc<MemoryFs>),
+    Real,
+}
+
+struct Host {
+    broker: Broker,
+    disk: Disk,
+    /// How many records of the controller it has applied.
+    applied: usize,
+    clean: bool,
+    broker_epoch: i64,
+}
+
+pub(crate) struct World {
+    rules: Rules,
+    hosts: BTreeMap<BrokerId, Host>,
+    controller: Controller,
+    records: Vec<MetadataRecord>,
+    mail: Vec<Message>,
+    /// The log of who sent a fetch, as it was then.
+    fetched_with: BTreeMap<(Node, Correlation), Vec<LogRecord>>,
+    committed: BTreeMap<i64, LogRecord>,
+    produced: BTreeMap<u64, Vec<u8>>,
+    acknowledged: Vec<(i64, Vec<u8>)>,
+    leaders: BTreeMap<i32, BrokerId>,
+    writers: BTreeMap<i32, BrokerId>,
+    high_watermarks: BTreeMap<(BrokerId, i64, i32), i64>,
+    epochs: BTreeMap<(BrokerId, i64), (i32, i32)>,
+    next_value: u64,
+    pub(crate) steps: usize,
+}
+
+type Verdict = Result<(), String>;
+
+impl World {
+    pub(crate) fn new(count: i32, min_isr: usize, rules: Rules, directory: Option<&Path>, late: bool) -> Self {
+        let replicas: Vec<_> = (0..count).map(BrokerId).collect();
+        let host = |id: &BrokerId| {
+            let log_dir = directory.map_or_else(|| PathBuf::from("/logs"), |dir| dir.join(format!("broker-{id}")));
+            let mut setup = BrokerSetup::new(*id, &replicas, min_isr, rules, &log_dir);
+            setup.flushes_epochs_late = late;
+            let (fs, disk): (SharedFs, Disk) = if directory.is_some() {
+                (Arc::new(RealFs), Disk::Real)
+            } else {
+                let memory = Arc::new(MemoryFs::new());
+                (memory.clone(), Disk::Memory(memory))
+            };
+            let mut broker = Broker::new(setup, fs);
+            broker.start(&Start::default()).expect("a fresh disk");
+            (*id, Host { broker, disk, applied: 0, clean: true, broker_epoch: 1 })
+        };
+        let hosts = replicas.iter().map(host).collect();
+        let setup = ControllerSetup { replicas, min_isr, elr: false, unclean_election: false, slip: rules.slip };
+        let mut world = Self {
+            rules,
+            hosts,
+            controller: Controller::new(setup),
+            records: Vec::new(),
+            mail: Vec::new(),
+            fetched_with: BTreeMap::new(),
+            committed: BTreeMap::new(),
+            produced: BTreeMap::new(),
+            acknowledged: Vec::new(),
+            leaders: BTreeMap::new(),
+            writers: BTreeMap::new(),
+            high_watermarks: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+            next_value: 0,
+            steps: 0,
+        };
+        world.control(ControllerInput::Elect(ElectionKind::Any));
+        world
+    }
+
+    fn ids(&self) -> Vec<BrokerId> {
+        self.hosts.keys().copied().collect()
+    }
+
+    fn pick(&self, n: u8) -> BrokerId {
+        let ids = self.ids();
+        ids[usize::from(n) % ids.len()]
+    }
+
+    fn control(&mut self, input: ControllerInput) {
+        let effects = self.controller.handle(input);
+        self.records.extend(effects.records);
+        self.mail.extend(effects.sends);
+    }
+
+    fn state(&self, id: BrokerId) -> Option<BrokerState> {
+        // After a power cut the process cannot read either.
+        self.hosts[&id].broker.observe().ok().flatten()
+    }
+
+    /// One input; a broker whose disk fails is gone.
+    fn input(&mut self, id: BrokerId, input: Input) -> Result<Option<Effects>, String> {
+        let host = self.hosts.get_mut(&id).expect("a broker");
+        let effects = match host.broker.handle(input) {
+            Ok(effects) => effects,
+            Err(BrokerError::Down) => return Ok(None),
+            Err(BrokerError::Log(error)) if error.is_power_cut() => {
+                host.clean = false;
+                return Ok(None);
+            }
+            Err(error) => return Err(format!("{id}: {error}")),
+        };
+        let now = self.state(id).map(|state| state.log).unwrap_or_default();
+        for message in &effects.sends {
+            if matches!(message.content, Content::Fetch(_)) {
+                self.fetched_with.insert((message.from, message.correlation), now.clone());
+            }
+        }
+        self.mail.extend(effects.sends.iter().cloned());
+        self.mail.extend(effects.completed_fetches.iter().cloned());
+        for (produce, answer) in &effects.completed_produces {
+            if let Ok(offset) = answer {
+                self.acknowledge(*produce, offset.0);
+            }
+        }
+        if let Some(below) = effects.truncated_below_high_watermark.first() {
+            return Err(format!("P4e: {id} cuts at {} below {}", below.to, below.high_watermark));
+        }
+        Ok(Some(effects))
+    }
+
+    fn acknowledge(&mut self, produce: ProduceId, offset: i64) {
+        self.acknowledged.push((offset, self.produced[&produce.0].clone()));
+    }
+
+    pub(crate) fn step(&mut self, op: &Op) -> Verdict {
+        self.steps += 1;
+        match *op {
+            Op::Deliver(n) if !self.mail.is_empty() => {
+                let message = self.mail.remove(usize::from(n) % self.mail.len());
+                self.deliver(message)?;
+            }
+            Op::Lose(n) if !self.mail.is_empty() => {
+                self.mail.remove(usize::from(n) % self.mail.len());
+            }
+            Op::GiveUp(n) => {
+                let id = self.pick(n);
+                let outstanding = self.hosts[&id].broker.outstanding();
+                if let Some((_, correlation)) = outstanding.get(usize::from(n) % outstanding.len().max(1)) {
+                    self.input(id, Input::Fail(*correlation))?;
+                }
+            }
+            Op::Poll(n) => {
+                self.input(self.pick(n), Input::Poll)?;
+            }
+            Op::Apply(n, count) => self.apply(self.pick(n), usize::from(count) % 4 + 1)?,
+            Op::Produce(n, all) => self.produce(n, all)?,
+            Op::Expire(n) => {
+                let id = self.pick(n);
+                if let Some((from, correlation)) = self.hosts[&id].broker.parked_fetches().first().copied() {
+                    self.input(id, Input::ExpireFetch { from, correlation })?;
+                }
+            }
+            Op::ShrinkIsr(n) => {
+                self.input(self.pick(n), Input::ShrinkIsr)?;
+            }
+            Op::Checkpoint(n) => {
+                self.input(self.pick(n), Input::Checkpoint)?;
+            }
+            Op::Elect(n) => {
+                let kind =
+                    if n.is_multiple_of(2) { ElectionKind::Preferred } else { ElectionKind::Of(self.pick(n / 2)) };
+                self.control(ControllerInput::Elect(kind));
+            }
+            Op::Fence(n) => self.control(ControllerInput::Fence(self.pick(n))),
+            Op::Unfence(n) if self.hosts[&self.pick(n)].broker.is_up() => {
+                self.control(ControllerInput::Unfence(self.pick(n)));
+            }
+            Op::Stop(n) => self.stop(self.pick(n))?,
+            Op::Crash(n) => {
+                let id = self.pick(n);
+                self.lose_connections(id);
+                let host = self.hosts.get_mut(&id).expect("a broker");
+                host.clean = false;
+                let _ = host.broker.crash();
+            }
+            Op::PowerOff(n, after) => {
+                if let Disk::Memory(memory) = &self.hosts[&self.pick(n)].disk {
+                    memory.power_off_after(u64::from(after));
+                }
+            }
+            Op::Start(n, loss) => self.start(self.pick(n), loss)?,
+            Op::Deliver(_) | Op::Lose(_) | Op::Unfence(_) => {}
+        }
+        self.check()
+    }
+
+    fn deliver(&mut self, message: Message) -> Verdict {
+        let id = match message.to {
+            Node::Controller => {
+                self.control(ControllerInput::Deliver(message));
+                return Ok(());
+            }
+            Node::Broker(id) => id,
+        };
+        let ghost = self.fetched_with.get(&(message.from, message.correlation)).cloned();
+        let request = matches!(message.content, Content::Fetch(_)).then(|| message.clone());
+        let Some(effects) = self.input(id, Input::Deliver(message))? else { return Ok(()) };
+        let Some((request, ghost)) = request.zip(ghost) else { return Ok(()) };
+        let answered =
+            effects.sends.iter().find(|sent| sent.correlation == request.correlation && sent.to == request.from);
+        let agrees = match answered.map(|sent| &sent.content) {
+            Some(Content::FetchReply(Ok(FetchReply { found: Fetched::Records(_), .. }))) | None => true,
+            Some(_) => false,
+        };
+        let leader = self.state(id).map(|state| state.log).unwrap_or_default();
+        let is_prefix = ghost.len() <= leader.len() && ghost.iter().zip(&leader).all(|(a, b)| a == b);
+        if agrees && !is_prefix && self.rules.truncation == Truncation::OnFetch {
+            return Err(format!("P3: {id} serves {:?} whose log is no prefix: {ghost:?} and {leader:?}", request.from));
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, id: BrokerId, count: usize) -> Verdict {
+        let host = &self.hosts[&id];
+        let from = host.applied;
+        let to = (from + count).min(self.records.len());
+        if from < to && host.broker.is_up() {
+            let delta = self.records[from..to].to_vec();
+            self.hosts.get_mut(&id).expect("a broker").applied = to;
+            self.input(id, Input::Metadata(delta))?;
+        }
+        Ok(())
+    }
+
+    fn produce(&mut self, n: u8, all: bool) -> Verdict {
+        // Mostly where the client thinks that the leader is.
+        let leader = self.controller.state().leader.filter(|_| !n.is_multiple_of(4));
+        let id = leader.unwrap_or_else(|| self.pick(n));
+        let value = format!("v{}", self.next_value).into_bytes();
+        self.produced.insert(self.next_value, value.clone());
+        let produce = ProduceId(self.next_value);
+        self.next_value += 1;
+        let acks = if all { Acks::All } else { Acks::Leader };
+        let effects = self.input(id, Input::Produce { id: produce, records: vec![value], acks })?;
+        if let Some(Answer::Produced(offset)) = effects.and_then(|effects| effects.answer).filter(|_| all) {
+            self.acknowledge(produce, offset.0);
+        }
+        Ok(())
+    }
+
+    fn lose_connections(&mut self, id: BrokerId) {
+        self.mail.retain(|message| message.to != Node::Broker(id));
+    }
+
+    fn stop(&mut self, id: BrokerId) -> Verdict {
+        self.lose_connections(id);
+        let host = self.hosts.get_mut(&id).expect("a broker");
+        match host.broker.stop() {
+            Ok(()) => host.clean = true,
+            Err(BrokerError::Down) => {}
+            Err(BrokerError::Log(error)) if error.is_power_cut() => host.clean = false,
+            Err(error) => return Err(format!("{id}: {error}")),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, id: BrokerId, loss: Loss) -> Verdict {
+        if self.hosts[&id].broker.is_up() {
+            return Ok(());
+        }
+        self.lose_connections(id);
+        self.control(ControllerInput::Fence(id));
+        let last_in_sync = self.controller.state().isr == [id];
+        let host = self.hosts.get_mut(&id).expect("a broker");
+        if let Disk::Memory(memory) = &host.disk {
+            let loss = if last_in_sync || host.clean { Loss::Nothing } else { loss };
+            let disk = Arc::new(memory.after_power_cut(loss));
+            host.broker.set_fs(disk.clone());
+            host.disk = Disk::Memory(disk);
+        }
+        host.broker_epoch += 1;
+        host.applied = 0;
+        let broker_epoch = BrokerEpoch(host.broker_epoch);
+        let unclean = !host.clean;
+        host.clean = false;
+        host.broker.start(&Start { broker_epoch, ..Start::default() }).map_err(|e| format!("{id}: {e}"))?;
+        self.control(ControllerInput::Register { broker: id, broker_epoch, unclean });
+        self.apply(id, usize::MAX - self.records.len())?;
+        self.control(ControllerInput::Unfence(id));
+        Ok(())
+    }
+
+    /// After the last fault all comes to agree: P7 for this one schedule.
+    pub(crate) fn heal(&mut self) -> Verdict {
+        for id in self.ids() {
+            if let Disk::Memory(memory) = &self.hosts[&id].disk {
+                memory.power_off_after(u64::MAX / 2);
+            }
+            self.start(id, Loss::Nothing)?;
+            self.control(ControllerInput::Unfence(id));
+        }
+        for _ in 0..30 {
+            for id in self.ids() {
+                self.apply(id, usize::MAX / 2)?;
+                for (_, correlation) in self.hosts[&id].broker.outstanding() {
+                    let answered = self.mail.iter().any(|message| message.correlation == correlation);
+                    let parked = self
+                        .hosts
+                        .values()
+                        .any(|host| host.broker.parked_fetches().contains(&(Node::Broker(id), correlation)));
+                    if !answered && !parked {
+                        self.input(id, Input::Fail(correlation))?;
+                    }
+                }
+                self.input(id, Input::Poll)?;
+                for (from, correlation) in self.hosts[&id].broker.parked_fetches() {
+                    self.input(id, Input::ExpireFetch { from, correlation })?;
+                }
+            }
+            for message in std::mem::take(&mut self.mail) {
+                self.deliver(message)?;
+            }
+            self.check()?;
+        }
+        let leader = self.controller.state().leader.ok_or("P7: nobody leads")?;
+        let ends = self.ids().into_iter().filter_map(|id| Some((id, self.state(id)?)));
+        let ends: Vec<_> =
+            ends.map(|(id, state)| (id, state.log_end.0, state.high_watermark.0, state.failed)).collect();
+        let end = self.state(leader).ok_or("P7: the leader is down")?.log_end.0;
+        let all = ends.iter().all(|(_, at, high_watermark, failed)| *at == end && *high_watermark == end && !failed);
+        let in_sync = self.controller.state().isr.len() == self.hosts.len();
+        if all && in_sync { Ok(()) } else { Err(format!("P7: {ends:?}, {:?}", self.controller.state())) }
+    }
+
+    fn check(&mut self) -> Verdict {
+        let states: BTreeMap<BrokerId, BrokerState> =
+            self.ids().into_iter().filter_map(|id| Some((id, self.state(id)?))).collect();
+        for (id, state) in &states {
+            self.check_broker(*id, state)?;
+        }
+        self.check_committed(&states)?;
+        Self::check_matching(&states)?;
+        self.check_in_sync(&states)
+    }
+
+    /// P4a, P6, and what this leader commits: P1a.
+    fn check_broker(&mut self, id: BrokerId, state: &BrokerState) -> Verdict {
+        let incarnation = self.hosts[&id].broker_epoch;
+        let epochs = (state.leader_epoch.0, state.partition_epoch.0);
+        let before = self.epochs.insert((id, incarnation), epochs).unwrap_or((-1, -1));
+        if epochs.0 < before.0 || epochs.1 < before.1 || (epochs.0 > before.0 && epochs.1 <= before.1) {
+            return Err(format!("P6c: {id} goes from {before:?} to {epochs:?}"));
+        }
+        let high_watermark = state.high_watermark.0;
+        if high_watermark > state.log_end.0 || high_watermark < state.log_start.0 {
+            return Err(format!("P4a: {id}: {high_watermark} is outside of the log"));
+        }
+        if state.role != ReplicaRole::Leader {
+            return Ok(());
+        }
+        let epoch = state.leader_epoch.0;
+        if *self.leaders.entry(epoch).or_insert(id) != id {
+            return Err(format!("P6a: {id} leads in {epoch} too"));
+        }
+        let known = self.high_watermarks.insert((id, incarnation, epoch), high_watermark).unwrap_or(0);
+        if high_watermark < known {
+            return Err(format!("P4a: {id} falls from {known} to {high_watermark}"));
+        }
+        for record in state.log.iter().filter(|record| record.epoch.0 == epoch) {
+            if *self.writers.entry(epoch).or_insert(id) != id {
+                return Err(format!("P6b: {record:?} at {id}"));
+            }
+        }
+        for record in state.log.iter().filter(|record| record.offset.0 < high_watermark) {
+            let committed = self.committed.entry(record.offset.0).or_insert_with(|| record.clone());
+            if committed != record {
+                return Err(format!("P1a: {id} commits {record:?} where {committed:?} was"));
+            }
+        }
+        Ok(())
+    }
+
+    /// P1b and P1d.
+    fn check_committed(&self, states: &BTreeMap<BrokerId, BrokerState>) -> Verdict {
+        for (offset, value) in &self.acknowledged {
+            if self.committed.get(offset).is_none_or(|record| record.value != *value) {
+                return Err(format!("P1d: {offset} was acknowledged as {value:?}: {:?}", self.committed.get(offset)));
+            }
+        }
+        let controller = self.controller.state();
+        let leader = controller.leader.and_then(|id| Some((id, states.get(&id)?)));
+        let Some((id, state)) = leader.filter(|(_, state)| state.leader_epoch == controller.leader_epoch) else {
+            return Ok(());
+        };
+        self.has_committed(state).map_err(|e| format!("P1b: the leader {id}: {e}"))
+    }
+
+    fn has_committed(&self, state: &BrokerState) -> Verdict {
+        for (offset, record) in &self.committed {
+            let own = usize::try_from(*offset).ok().and_then(|at| state.log.get(at));
+            if own != Some(record) {
+                return Err(format!("{record:?} is committed, and here is {own:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// P2a.
+    fn check_matching(states: &BTreeMap<BrokerId, BrokerState>) -> Verdict {
+        for (a, of_a) in states {
+            for (b, of_b) in states.range(..a) {
+                let same = of_a.log.iter().zip(&of_b.log).rposition(|(x, y)| x.epoch == y.epoch);
+                let Some(last) = same else { continue };
+                if of_a.log[..=last] != of_b.log[..=last] {
+                    return Err(format!("P2a: {a} and {b}: {:?} and {:?}", of_a.log, of_b.log));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// P1c, P2b and P4b, for those that are up.
+    fn check_in_sync(&self, states: &BTreeMap<BrokerId, BrokerState>) -> Verdict {
+        let isr = &self.controller.state().isr;
+        let in_sync: Vec<_> = states.iter().filter(|(id, _)| isr.contains(id)).collect();
+        for (id, state) in &in_sync {
+            self.has_committed(state).map_err(|e| format!("P1c: {id}, in sync: {e}"))?;
+            for (other, of_other) in &in_sync {
+                let to = usize::try_from(state.high_watermark.min(of_other.high_watermark).0).unwrap_or(0);
+                if state.log.get(..to) != of_other.log.get(..to) {
+                    return Err(format!("P2b: {id} and {other} below {to}"));
+                }
+            }
+        }
+        for (id, state) in states {
+            let Some(leading) = &state.leading else { continue };
+            // One that the controller has taken out may have lost its disk since.
+            let maximal = leading.isr.iter().chain(leading.pending_isr.iter().flatten());
+            let maximal = maximal.filter(|member| isr.contains(member));
+            for member in maximal.filter_map(|member| Some((member, states.get(member)?))) {
+                if member.1.log_end < state.high_watermark {
+                    return Err(format!("P4b: {id} has {}, and {} ends before", state.high_watermark, member.0));
+                }
+            }
+        }
+        Ok(())
+    }
+}
