@@ -80,7 +80,7 @@ impl StaterightActor for Telling {
 
 fn replication(bounds: Bounds) -> Replication {
     let rules = rules(KAFKA).expect("kafka-4.4 is a variant");
-    Replication::new(Setting { rules: [rules; 4], mutant: Mutant::None, bounds })
+    Replication::new(Setting { rules: [rules; 4], others: [None; 4], mutant: Mutant::None, bounds })
 }
 
 fn actor_model(protocol: &Replication) -> ActorModel<Telling> {

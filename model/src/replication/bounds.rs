@@ -60,9 +60,13 @@ pub struct Bounds {
     pub unfences: u8,
     /// Controlled shutdowns.
     pub shutdowns: u8,
-    /// How often each broker may crash.
+    /// How often each broker may go down.
     pub crashes: [u8; MAX_BROKERS],
-    /// Whether a broker that crashed comes up again.
+    /// Which brokers may stop in an orderly way instead, a bit each.
+    pub stops: u8,
+    /// Which brokers may find their `leader-epoch-checkpoint` damaged when they come up, a bit each.
+    pub damages: u8,
+    /// Whether a broker that went down comes up again.
     pub restarts: bool,
     /// Which brokers may lose records by a crash, a bit each, down to the offset `flushed`.
     pub lossy: u8,
@@ -100,6 +104,8 @@ impl Bounds {
         unfences: 0,
         shutdowns: 0,
         crashes: [0; MAX_BROKERS],
+        stops: 0,
+        damages: 0,
         restarts: true,
         lossy: 0,
         flushed: 0,
@@ -126,6 +132,8 @@ impl Bounds {
 pub struct Setting {
     /// The rules of each broker.
     pub rules: [Rules; MAX_BROKERS],
+    /// The variant of each broker that does not run the configuration's.
+    pub others: [Option<&'static str>; MAX_BROKERS],
     /// The slip.
     pub mutant: Mutant,
     /// The bounds.

@@ -6,6 +6,8 @@ use super::mutant::Mutant;
 use super::rules::KAFKA;
 use crate::protocol::Tier::{self, Full, Smoke};
 
+const BELOW: &str = "kip-320-below-ibp-2.0";
+
 struct Rows<'a>(&'a mut List);
 
 impl Rows<'_> {
@@ -134,7 +136,7 @@ pub(super) fn larger(list: &mut List) {
         },
     );
     rows.add(
-        Smoke,
+        Full,
         &[KAFKA, ORACLE],
         "comes-to-rest",
         "P7: two brokers until nothing moves any more",
@@ -149,5 +151,71 @@ pub(super) fn larger(list: &mut List) {
             expires: true,
             ..Bounds::BASE
         },
+    );
+}
+
+/// Mixed versions (2.12), and a damaged `leader-epoch-checkpoint` (1.4, 1.8).
+pub(super) fn mixed(list: &mut List) {
+    let lost = Bounds { chosen: 2, fences: 1, epochs: 3, writes: [1, 0, 0, 0], ..Bounds::BASE };
+    let diverged = Bounds { chosen: 2, epochs: 2, writes: [2, 1, 0, 0], ..Bounds::BASE };
+    let back = Bounds { start: Start { leader: 1, ..diverged.start }, writes: [1, 2, 0, 0], ..diverged };
+    let old = (0, "kip-101");
+    let raised = (0, "kip-320");
+    // A broker of 2.0 does not mark its epoch yet. One that does asks for an epoch that the old one can't know.
+    for (name, mutant, bounds) in [
+        ("old-broker-lost-message", Mutant::None, lost),
+        ("old-broker-lost-message", Mutant::EpochNotMarked, lost),
+        ("old-broker-fast-fail-over", Mutant::None, diverged),
+    ] {
+        list.mixed(
+            Smoke,
+            (BELOW, mutant),
+            old,
+            name,
+            "2.12 (a): A is older and answers without an epoch, B asks in version 0",
+            bounds,
+        );
+    }
+    for (name, bounds) in [
+        ("protocol-raised-at-a-lost-message", lost),
+        ("protocol-raised-at-a-fast-fail-over", diverged),
+        ("protocol-raised-at-a-fast-fail-over-back", back),
+    ] {
+        list.mixed(
+            Smoke,
+            (BELOW, Mutant::None),
+            raised,
+            name,
+            "2.12 (c): A's inter-broker protocol is raised, B's is not yet",
+            bounds,
+        );
+    }
+    list.mixed(
+        Smoke,
+        ("kip-320", Mutant::None),
+        old,
+        "old-leader-refuses",
+        "2.12 (e): B asks in version 1, which A, that is older, refuses",
+        Bounds { start: Start { records: 1, ..diverged.start }, writes: [1, 1, 0, 0], ..diverged },
+    );
+    let damaged = Bounds {
+        start: Start { records: 1, checkpointed: true, ..Bounds::BASE.start },
+        chosen: 1,
+        fences: 1,
+        unfences: 1,
+        crashes: [1, 0, 0, 0],
+        stops: 0b01,
+        damages: 0b01,
+        epochs: 3,
+        writes: [1, 1, 0, 0],
+        ..Bounds::BASE
+    };
+    list.add(
+        Full,
+        ORACLE,
+        Mutant::None,
+        "epoch-checkpoint-damaged",
+        "1.8: a broker comes up with a damaged leader-epoch-checkpoint",
+        damaged,
     );
 }

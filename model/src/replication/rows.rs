@@ -4,7 +4,7 @@
 use super::bounds::{Bounds, Start};
 use super::catalogue::{List, ORACLE};
 use super::mutant::Mutant;
-use super::rules::KAFKA;
+use super::rules::{KAFKA, RENEWED};
 use crate::protocol::Tier::{self, Full, Smoke};
 
 struct Rows<'a>(&'a mut List);
@@ -101,7 +101,7 @@ pub(super) fn truncation(list: &mut List) {
     );
     rows.slip(
         Full,
-        "kip-279",
+        "kip-320",
         &[Mutant::FollowsNewLeaderOnly],
         "missed-epoch",
         "S7 (KAFKA-7164): a follower misses an epoch, and its leader leads again",
@@ -198,17 +198,48 @@ pub(super) fn in_sync_set(list: &mut List) {
     };
     rows.add(
         Smoke,
-        &[KAFKA, "remote-state-forgotten", ORACLE],
+        &[KAFKA, "remote-state-forgotten", RENEWED, ORACLE],
         "skipped-epoch",
         "S14: a leader is elected again past an epoch that it never saw",
         skipped,
     );
     rows.add(
         Full,
-        &[KAFKA, "remote-state-forgotten", ORACLE],
+        &[KAFKA, "remote-state-forgotten", RENEWED, ORACLE],
         "skipped-epoch-then-failure",
         "S14 to its end: that leader fails before the follower has fetched",
         Bounds { fences: 2, fenced: 0b0011, epochs: 3, ..skipped },
+    );
+    rows.add(
+        Smoke,
+        &[KAFKA, RENEWED, ORACLE],
+        "known-record",
+        "4.2: a record that the leader knows from an answer comes while another proposal is unanswered",
+        Bounds {
+            shrinks: 1,
+            fences: 1,
+            fenced: 0b10,
+            unfences: 1,
+            epochs: 0,
+            writes: [2, 0, 0, 0],
+            ..Bounds::BASE
+        },
+    );
+    rows.add(
+        Full,
+        &[KAFKA, RENEWED, ORACLE],
+        "known-record-then-failure",
+        "the same to its end, with three brokers and min.insync.replicas 2",
+        Bounds {
+            start: led_by(0, 0, 0b111),
+            shrinks: 1,
+            fences: 2,
+            fenced: 0b011,
+            unfences: 1,
+            epochs: 1,
+            writes: [2, 0, 0, 0],
+            ..Bounds::THREE
+        },
     );
     rows.slip(
         Smoke,
@@ -278,16 +309,34 @@ pub(super) fn in_sync_set(list: &mut List) {
         },
     );
     rows.slip(
-        Smoke,
+        Full,
         ORACLE,
         &[Mutant::PartitionEpochUnchecked],
         "old-proposal",
         "4.7 row 6: a proposal arrives after the set has changed",
         Bounds {
+            fences: 1,
+            fenced: 0b010,
+            unfences: 1,
+            epochs: 0,
+            writes: [2, 0, 0, 0],
+            shrinks: 1,
+            ..Bounds::THREE
+        },
+    );
+    rows.slip(
+        Smoke,
+        ORACLE,
+        &[Mutant::FencedMayJoin],
+        "fenced-replica",
+        "KAFKA-13916: a replica is taken for dead while it is about to join, and then is",
+        Bounds {
             start: led_by(0, 0, 0b01),
             fences: 1,
             fenced: 0b10,
-            unfences: 1,
+            crashes: [0, 1, 0, 0],
+            restarts: false,
+            epochs: 0,
             writes: [1, 0, 0, 0],
             shrinks: 1,
             ..Bounds::BASE
