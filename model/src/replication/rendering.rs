@@ -14,7 +14,7 @@ use fencepost_fixtures::replication::messages::{
 use fencepost_fixtures::replication::observed::TruncatedBelow;
 use fencepost_fixtures::replication::{
     Acks, Answer, BrokerChange, BrokerState, CONTROLLER, Completion, Configure, Content, ControllerState, Election,
-    ElectionKind, EpochEnd, EpochStart, Fetch, FetchReply, LogEnd, LogRecord, Message, NoFields, Operation,
+    ElectionKind, EpochCheckpoint, EpochEnd, EpochStart, Fetch, FetchReply, LogRecord, Message, NoFields, OffsetSpec, Operation,
     PartitionChange, Produce, Record, Registers, Replicate, Replication as Vocabulary, Role, Setup, Start, State,
 };
 use fencepost_fixtures::trace::Step;
@@ -23,7 +23,7 @@ use stateright::Model;
 use super::broker::{Broker, Effect, Parked, Phase, Role as ModelRole};
 use super::controller::{Image, NOBODY, bit, members};
 use super::log::{Epoch, Log, Offset, UNDEFINED};
-use super::message::{Election as Chosen, Fetched, Msg, Refusal, Sent, Timer};
+use super::message::{Damage, Election as Chosen, Fetched, Msg, Refusal, Sent, Timer};
 use super::rules::Fence;
 use super::{Done, Replication, words};
 use crate::world::{Action, ActionOf, Envelope, World, WorldState};
@@ -269,6 +269,16 @@ impl<'a> Rendering<'a> {
                     let broker_epoch = Some(i64::from(broker.broker_epoch) + 1);
                     Operation::Start(Start { broker_epoch, keep: lost.then_some(i64::from(*keep)), ..Start::default() })
                 }
+                Timer::Stop => Operation::Stop(NOTHING),
+                Timer::StartDamaged(damage) => Operation::Start(Start {
+                    broker_epoch: Some(i64::from(before.actors.all[usize::from(*id)].broker_epoch) + 1),
+                    epoch_checkpoint: Some(match damage {
+                        Damage::Empty => EpochCheckpoint::Empty,
+                        Damage::WithoutNewest => EpochCheckpoint::WithoutNewest,
+                        Damage::WithoutOldest => EpochCheckpoint::WithoutOldest,
+                    }),
+                    ..Start::default()
+                }),
                 Timer::Elect(election) => Operation::Elect(match election {
                     Chosen::Preferred => Election { kind: ElectionKind::Preferred, leader: None },
                     Chosen::Unclean => Election { kind: ElectionKind::Unclean, leader: None },
@@ -533,10 +543,10 @@ impl<'a> Rendering<'a> {
                 broker_epoch: i64::from(broker_epoch),
             }),
             Msg::FetchReply { answer, .. } => Content::FetchReply(match answer {
-                Fetched::Records { records, high, log_start } => FetchReply::Records {
+                Fetched::Records { records, high } => FetchReply::Records {
                     records: self.log(&records)?,
                     high_watermark: i64::from(high),
-                    log_start: i64::from(log_start),
+                    log_start: 0,
                 },
                 Fetched::Diverging { at, high } => FetchReply::Diverging {
                     diverging: EpochEnd { epoch: i32::from(at.epoch), end_offset: i64::from(at.end) },
@@ -556,7 +566,7 @@ impl<'a> Rendering<'a> {
                 Err(refusal) => Err(error(refusal)),
             }),
             Msg::ListOffsets { sent, earliest } => Content::ListOffsets(OffsetRequest {
-                timestamp: if earliest { LogEnd::Earliest } else { LogEnd::Latest },
+                timestamp: if earliest { OffsetSpec::Earliest } else { OffsetSpec::Latest },
                 current_leader_epoch: carried(fenced, sent.epoch),
             }),
             Msg::ListOffsetsReply { answer, .. } => Content::ListOffsetsReply(answer.map(i64::from).map_err(error)),

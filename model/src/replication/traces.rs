@@ -21,8 +21,10 @@ use crate::world::{Action, ActionOf, World, WorldState};
 
 type Path = Vec<(WorldState<Replication>, Option<ActionOf<Replication>>)>;
 
-/// The variant that rules belong to.
-fn variant_name(wanted: &Rules) -> Result<&'static str, String> {
+/// The variant that the brokers follow that have no rules of their own.
+fn variant_name(setting: &Setting) -> Result<&'static str, String> {
+    let place = setting.others.iter().position(Option::is_none).ok_or("each broker has rules of its own")?;
+    let wanted = &setting.rules[place];
     let mut names = variants::of(ProtocolName::Replication).map(|variant| variant.name);
     names.find(|name| rules(name).as_ref() == Some(wanted)).ok_or_else(|| "the rules are no variant's".to_owned())
 }
@@ -36,10 +38,7 @@ struct Rendered {
 fn begin<'a>(world: &'a World<Replication>) -> Result<(Rendering<'a>, Behaviour<Vocabulary>), String> {
     let setting = &world.protocol.setting;
     let mut rendering = Rendering::new(world)?;
-    let own = |id: u8| {
-        let rules = setting.rules(id);
-        (rules != setting.rules(0)).then(|| variant_name(rules).map(ToOwned::to_owned)).and_then(Result::ok)
-    };
+    let own = |id: u8| setting.others[usize::from(id)].map(ToOwned::to_owned);
     let configure = rendering.configure(own)?;
     let setup = rendering.setup()?;
     let start = rendering.observe()?;
@@ -57,9 +56,9 @@ fn render(world: &World<Replication>, walk: &Walk<Replication>) -> Result<Render
 /// Whether a rule set, without a slip, makes of the same choices what the trace says.
 fn meets(rendered: &Rendered, setting: &Setting, theirs: Rules) -> Result<bool, String> {
     let mut rules = setting.rules;
-    for own in rules.iter_mut() {
+    for (own, other) in rules.iter_mut().zip(setting.others) {
         // A broker of other rules than the trace's keeps them.
-        if *own == *setting.rules(0) {
+        if other.is_none() {
             *own = theirs;
         }
     }
@@ -82,7 +81,8 @@ fn meets(rendered: &Rendered, setting: &Setting, theirs: Rules) -> Result<bool, 
 fn met_by(rendered: &Rendered, setting: &Setting) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for variant in variants::of(ProtocolName::Replication) {
-        if let Some(theirs) = rules(variant.name)
+        // What is left follows the oracle in all that the model has: batches of one record, and no future replicas.
+        if let Some(theirs) = rules(variant.name).or_else(|| rules(ORACLE))
             && meets(rendered, setting, theirs)?
         {
             names.push(variant.name.to_owned());
@@ -103,7 +103,7 @@ fn document(
         id,
         title,
         protocol: ProtocolName::Replication,
-        variant: variant_name(setting.rules(0))?.to_owned(),
+        variant: variant_name(setting)?.to_owned(),
         mutant: (setting.mutant != Mutant::None).then(|| setting.mutant.name().to_owned()),
         holds_for: met_by(&rendered, setting)?,
         origin,
@@ -185,7 +185,8 @@ impl Exported for Replication {
     fn twin(goal: &Goal, world: &World<Self>, walk: &Walk<Self>) -> Result<Document, String> {
         let id = goal.twin.clone().ok_or("the goal has no twin")?;
         let right = rules(ORACLE).ok_or("there is no oracle")?;
-        let setting = Setting { rules: [right; MAX_BROKERS], mutant: Mutant::None, ..world.protocol.setting };
+        let others = [None; MAX_BROKERS];
+        let setting = Setting { rules: [right; MAX_BROKERS], others, mutant: Mutant::None, ..world.protocol.setting };
         let right = World::new(Replication::new(setting));
         let rendered = render(&right, &repeat(&right, walk))?;
         // A twin that does the same would claim a repair that is none.

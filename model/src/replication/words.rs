@@ -9,7 +9,7 @@ use super::broker::{Broker, Effect, Entry, Phase, Role};
 use super::controller::{Image, NOBODY, members};
 use super::labels::NAMES;
 use super::log::{Epoch, Log, Offset, UNDEFINED};
-use super::message::{Election, Fetched, Msg, Refusal, Timer};
+use super::message::{Damage, Election, Fetched, Msg, Refusal, Timer};
 use super::{Done, Replication};
 use crate::world::{Action, ActionOf, WorldState};
 
@@ -212,6 +212,10 @@ fn timer(timer: &Timer) -> String {
         Timer::Checkpoint => "writes its high watermark down".to_owned(),
         Timer::Crash => "crashes".to_owned(),
         Timer::Start { keep } => format!("comes up, its log ends at {keep}"),
+        Timer::Stop => "stops".to_owned(),
+        Timer::StartDamaged(Damage::Empty) => "comes up without its epochs".to_owned(),
+        Timer::StartDamaged(Damage::WithoutNewest) => "comes up without its newest epoch".to_owned(),
+        Timer::StartDamaged(Damage::WithoutOldest) => "comes up without its oldest epoch".to_owned(),
         Timer::Elect(Election::Preferred) => "elects the preferred replica".to_owned(),
         Timer::Elect(Election::Unclean) => "elects, uncleanly if need be".to_owned(),
         Timer::Elect(Election::Chosen(one)) => format!("elects {}", broker(*one)),
