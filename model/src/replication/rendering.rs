@@ -24,7 +24,7 @@ use super::broker::{Broker, Effect, Parked, Phase, Role as ModelRole};
 use super::controller::{Image, NOBODY, bit, members};
 use super::log::{Epoch, Log, Offset, UNDEFINED};
 use super::message::{Damage, Election as Chosen, Fetched, Msg, Refusal, Sent, Timer};
-use super::rules::Fence;
+use super::rules::{Fence, Truncation};
 use super::{Done, Replication, words};
 use crate::world::{Action, ActionOf, Envelope, World, WorldState};
 
@@ -625,6 +625,10 @@ impl<'a> Rendering<'a> {
         for other in (0..self.brokers()).filter(|other| *other != id) {
             remote.insert(name(other)?, i64::from(broker.remotes[usize::from(other)].end));
         }
+        // Before KIP-101 no broker keeps epochs; the model's does, and does not look at them.
+        let keeps = self.world.protocol.setting.rules(id).truncation != Truncation::HighWatermark;
+        let kept = broker.epochs.iter().filter(|_| keeps);
+        let epochs = kept.map(|(epoch, start)| EpochStart(i32::from(epoch), i64::from(start))).collect();
         let pending = broker.in_flight.then_some(broker.pending).filter(|pending| leads && *pending != 0);
         Ok(Some(BrokerState {
             role: match broker.role {
@@ -638,9 +642,7 @@ impl<'a> Rendering<'a> {
             isr: leads.then(|| set(broker.isr)).transpose()?,
             remote: leads.then_some(remote),
             pending_isr: pending.map(set).transpose()?,
-            epochs: Some(
-                broker.epochs.iter().map(|(epoch, start)| EpochStart(i32::from(epoch), i64::from(start))).collect(),
-            ),
+            epochs: Some(epochs),
             log_end: None,
             log_start: None,
             partition_epoch: Some(i32::from(broker.partition_epoch)),

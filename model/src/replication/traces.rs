@@ -29,6 +29,30 @@ fn variant_name(setting: &Setting) -> Result<&'static str, String> {
     names.find(|name| rules(name).as_ref() == Some(wanted)).ok_or_else(|| "the rules are no variant's".to_owned())
 }
 
+/// What a slip is called in traces, where targets have to know it.
+fn slip(mutant: Mutant) -> &'static str {
+    match mutant {
+        Mutant::CacheNotCleaned => "empty-epoch-kept",
+        Mutant::FollowsNewLeaderOnly => "follows-only-new-leader",
+        Mutant::EpochStartIgnored => "joins-below-epoch-start",
+        Mutant::DivergingHighWatermark => "diverging-high-watermark-used",
+        Mutant::CommittedIsr => "committed-isr-only",
+        Mutant::BrokerEpochUnchecked => "broker-epoch-ignored",
+        Mutant::FencedMayJoin => "fenced-replica-joins",
+        Mutant::PartitionEpochUnchecked => "partition-epoch-ignored",
+        Mutant::HighWatermarkBelowMinIsr => "rises-under-min-isr",
+        Mutant::FollowerAnswers => "non-leader-answers-epoch-end",
+        Mutant::LatestAtOnce => "latest-before-epoch-start",
+        Mutant::LastEpochLost => "empty-reply-forgets-epoch",
+        Mutant::NoEpochToHighWatermark => "no-epoch-means-high-watermark",
+        Mutant::UnknownEpochToHighWatermark => "no-own-epoch-means-high-watermark",
+        Mutant::MinWithHighWatermark => "no-epoch-bounded-by-high-watermark",
+        Mutant::StepUnbounded => "intermediate-unbounded",
+        Mutant::AnswerOfAnyEpoch => "late-epoch-answer-used",
+        other => other.name(),
+    }
+}
+
 /// A trace's body in the making: choices, and what they came to.
 struct Rendered {
     behaviour: Behaviour<Vocabulary>,
@@ -104,7 +128,7 @@ fn document(
         title,
         protocol: ProtocolName::Replication,
         variant: variant_name(setting)?.to_owned(),
-        mutant: (setting.mutant != Mutant::None).then(|| setting.mutant.name().to_owned()),
+        mutant: (setting.mutant != Mutant::None).then(|| slip(setting.mutant).to_owned()),
         holds_for: met_by(&rendered, setting)?,
         origin,
         twin: None,
@@ -119,9 +143,14 @@ fn to_be_set(configuration: &str) -> Origin {
     Origin::Written { source: configuration.to_owned() }
 }
 
-/// The configuration's bounds: the last word of its name.
+/// The configuration's bounds: the last word of its name. Where versions are mixed, those of the scenario that they are
+/// mixed in: under the oracle everybody has the same rules.
 fn bounds_name(configuration: &str) -> &str {
-    configuration.rsplit('/').next().unwrap_or(configuration)
+    match configuration.rsplit('/').next().unwrap_or(configuration) {
+        "old-broker-lost-message" | "protocol-raised-at-a-lost-message" => "lost-message",
+        "old-broker-fast-fail-over" | "protocol-raised-at-a-fast-fail-over" => "fast-fail-over",
+        name => name,
+    }
 }
 
 /// Repeats a path's choices under other rules. A choice that does not exist there is left out.
