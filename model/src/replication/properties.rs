@@ -379,7 +379,15 @@ pub fn is_quiescent(world: &World<Replication>, state: &State) -> bool {
         let parked = (0..).zip(&broker.parked).filter(|(_, parked)| **parked != Parked::NONE);
         recurs.extend(parked.map(|(place, _)| Action::Timeout(id, Timer::Expire { place })));
     }
-    !left && recurs.into_iter().all(|action| leads_back(world, state, action))
+    !left && state.actors.numbered().all(|(id, _)| is_answered(state, id)) && recurs.into_iter().all(|action| leads_back(world, state, action))
+}
+
+/// Whether each request that a broker waits for waits itself, at who was asked. One that was lost is given up in time.
+fn is_answered(state: &State, id: u8) -> bool {
+    let brokers = state.actors.brokers();
+    brokers[usize::from(id)].outstanding.iter().zip(brokers).all(|(owed, peer)| {
+        *owed == 0 || peer.parked.iter().any(|parked| parked.from == id && parked.sent.round + 1 == *owed)
+    })
 }
 
 fn leads_back(world: &World<Replication>, state: &State, action: ActionOf<Replication>) -> bool {
