@@ -116,12 +116,6 @@ const BROKEN: &[Broken] = &[
         &["KIP-966", "KAFKA-15583"],
     ),
     (
-        "proposal-kept+latest-at-once/visible-end",
-        "A new leader tells a latest offset below what was told before",
-        &["P4d"],
-        &["KIP-207"],
-    ),
-    (
         "kip-320-below-ibp-2.0/old-broker-lost-message",
         "An older leader does not know the empty epoch that a newer follower asks for",
         &["P1b", "P1c", "P1d", "P4b", "P4d", "P4e"],
