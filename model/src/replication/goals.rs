@@ -29,7 +29,12 @@ const FINDINGS: &[(&str, &str, &str, &str, &[&str])] = &[
 type Broken = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const BROKEN: &[Broken] = &[
-    ("high-watermark/lost-message", "A follower truncates to its high watermark", &["P1c", "P1d", "P4b", "P4d", "P4e"], &["KIP-101"]),
+    (
+        "high-watermark/lost-message",
+        "A follower truncates to its high watermark",
+        &["P1c", "P1d", "P4b", "P4d", "P4e"],
+        &["KIP-101"],
+    ),
     (
         "kip-320-below-ibp-2.0+no-epoch-to-high-watermark/lost-message",
         "An answer without an epoch is taken for the high watermark",
@@ -54,7 +59,12 @@ const BROKEN: &[Broken] = &[
         &["P1c", "P2a", "P2b", "P3"],
         &["KIP-279", "KAFKA-6361"],
     ),
-    ("kip-279/fast-fail-over", "A fetch does not say which epoch it is meant for", &["P1c", "P3'", "P4b"], &["KIP-320"]),
+    (
+        "kip-279/fast-fail-over",
+        "A fetch does not say which epoch it is meant for",
+        &["P1c", "P3'", "P4b"],
+        &["KIP-320"],
+    ),
     (
         "kip-320+epoch-not-marked/leader-without-records",
         "A leader that has not written in its epoch does not know that epoch",

@@ -14,8 +14,9 @@ use fencepost_fixtures::replication::messages::{
 use fencepost_fixtures::replication::observed::TruncatedBelow;
 use fencepost_fixtures::replication::{
     Acks, Answer, BrokerChange, BrokerState, CONTROLLER, Completion, Configure, Content, ControllerState, Election,
-    ElectionKind, EpochCheckpoint, EpochEnd, EpochStart, Fetch, FetchReply, LogRecord, Message, NoFields, OffsetSpec, Operation,
-    PartitionChange, Produce, Record, Registers, Replicate, Replication as Vocabulary, Role, Setup, Start, State,
+    ElectionKind, EpochCheckpoint, EpochEnd, EpochStart, Fetch, FetchReply, LogRecord, Message, NoFields, OffsetSpec,
+    Operation, PartitionChange, Produce, Record, Registers, Replicate, Replication as Vocabulary, Role, Setup, Start,
+    State,
 };
 use fencepost_fixtures::trace::Step;
 use stateright::Model;
@@ -532,22 +533,21 @@ impl<'a> Rendering<'a> {
     /// What a message says in a trace; none where it is no message of a trace.
     fn content(&mut self, envelope: &Envelope<Msg>) -> Result<Option<Content>, String> {
         let setting = &self.world.protocol.setting;
-        let (src, dst) = (setting.rules(envelope.src), setting.rules(envelope.dst));
-        let fenced = src.fence == Fence::Current && dst.fence == Fence::Current;
+        let src = setting.rules(envelope.src);
+        // A request says what its sender says; an older receiver does not look at all of it.
+        let fenced = src.fence == Fence::Current;
         let carried = |yes: bool, epoch: Epoch| i32::from(if yes { epoch } else { UNDEFINED });
         Ok(Some(match envelope.msg {
             Msg::Fetch { sent, broker_epoch, .. } => Content::Fetch(Fetch {
                 offset: i64::from(sent.offset),
-                last_fetched_epoch: carried(src.compares() && dst.compares(), sent.last),
+                last_fetched_epoch: carried(src.compares(), sent.last),
                 current_leader_epoch: carried(fenced, sent.epoch),
                 broker_epoch: i64::from(broker_epoch),
             }),
             Msg::FetchReply { answer, .. } => Content::FetchReply(match answer {
-                Fetched::Records { records, high } => FetchReply::Records {
-                    records: self.log(&records)?,
-                    high_watermark: i64::from(high),
-                    log_start: 0,
-                },
+                Fetched::Records { records, high } => {
+                    FetchReply::Records { records: self.log(&records)?, high_watermark: i64::from(high), log_start: 0 }
+                }
                 Fetched::Diverging { at, high } => FetchReply::Diverging {
                     diverging: EpochEnd { epoch: i32::from(at.epoch), end_offset: i64::from(at.end) },
                     high_watermark: i64::from(high),
@@ -556,7 +556,7 @@ impl<'a> Rendering<'a> {
             }),
             Msg::EpochEndRequest { sent } => Content::OffsetForLeaderEpoch(EpochRequest {
                 epoch: i32::from(sent.last),
-                current_leader_epoch: carried(src.asks_fenced && !src.asks_v0 && dst.asks_fenced, sent.epoch),
+                current_leader_epoch: carried(src.asks_fenced && !src.asks_v0, sent.epoch),
             }),
             Msg::EpochEndReply { answer, .. } => Content::OffsetForLeaderEpochReply(match answer {
                 Ok(end) => {

@@ -171,7 +171,9 @@ pub fn message(msg: &Msg) -> String {
             format!("fetch from {}, last {}, in {}", sent.offset, epoch(sent.last), epoch(sent.epoch))
         }
         Msg::FetchReply { answer, .. } => match answer {
-            Fetched::Records { records, high, .. } if records.iter().next().is_none() => format!("no records, hw {high}"),
+            Fetched::Records { records, high, .. } if records.iter().next().is_none() => {
+                format!("no records, hw {high}")
+            }
             Fetched::Records { records, high, .. } => format!("{}, hw {high}", log(records)),
             Fetched::Diverging { at, .. } => format!("diverging: {} ends at {}", epoch(at.epoch), at.end),
             Fetched::Error(error) => refusal(*error).to_owned(),
@@ -243,7 +245,8 @@ pub fn action(protocol: &Replication, action: &ActionOf<Replication>) -> String 
 /// What a broker's step makes known outside, besides messages.
 fn told(effect: &Effect) -> Vec<String> {
     let offsets = |bits: u8| (0..8).filter(move |offset| bits >> offset & 1 == 1);
-    let below = effect.below_high.iter().map(|(to, high)| format!("truncates to {to}, below its high watermark {high}"));
+    let below =
+        effect.below_high.iter().map(|(to, high)| format!("truncates to {to}, below its high watermark {high}"));
     let acked = offsets(effect.acked).map(|offset| format!("the record at {offset} is acknowledged"));
     let few = offsets(effect.too_few).map(|offset| format!("NOT_ENOUGH_REPLICAS_AFTER_APPEND for offset {offset}"));
     let disowned = offsets(effect.disowned).map(|offset| format!("NOT_LEADER_OR_FOLLOWER for offset {offset}"));

@@ -121,13 +121,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "4.7 the first that is in sync",
         ],
     ),
-    (
-        "proposal-kept/goes-on-in-its-epoch",
-        &[
-            "3.1 no metadata yet",
-            "1.4 loading drops epochs at the log's end",
-        ],
-    ),
+    ("proposal-kept/goes-on-in-its-epoch", &["3.1 no metadata yet", "1.4 loading drops epochs at the log's end"]),
     (
         "proposal-kept/fenced-replica",
         &[
@@ -161,19 +155,8 @@ const ROWS: &[(&str, &[&str])] = &[
             "1.9 a crash loses the end of the log",
         ],
     ),
-    (
-        "proposal-kept/joins-at-high-watermark",
-        &[
-            "4.7 check 4: an older leader epoch",
-        ],
-    ),
-    (
-        "proposal-kept/skipped-epoch",
-        &[
-            "4.5 no expansion: below the start of the epoch",
-            "4.7 the preferred replica",
-        ],
-    ),
+    ("proposal-kept/joins-at-high-watermark", &["4.7 check 4: an older leader epoch"]),
+    ("proposal-kept/skipped-epoch", &["4.5 no expansion: below the start of the epoch", "4.7 the preferred replica"]),
     (
         "proposal-kept/two-brokers-crash",
         &[
@@ -183,41 +166,17 @@ const ROWS: &[(&str, &[&str])] = &[
             "4.7 the last in-sync replica stays in the set",
         ],
     ),
-    (
-        "kip-320/fast-fail-over",
-        &[
-            "2.2 a follower starts to truncate",
-            "3.4 an epoch's end is answered",
-        ],
-    ),
-    (
-        "kip-320/old-leader-refuses",
-        &[
-            "3.4 a version that the leader does not know",
-        ],
-    ),
+    ("kip-320/fast-fail-over", &["2.2 a follower starts to truncate", "3.4 an epoch's end is answered"]),
+    ("kip-320/old-leader-refuses", &["3.4 a version that the leader does not know"]),
     (
         "kip-320-below-ibp-2.0/fast-fail-over",
-        &[
-            "2.5 row 2: an offset without an epoch",
-            "3.4 an answer without an epoch",
-        ],
+        &["2.5 row 2: an offset without an epoch", "3.4 an answer without an epoch"],
     ),
     (
         "kip-101/fast-fail-over",
-        &[
-            "2.5 row 1: undefined, the high watermark",
-            "3.1 row 3: not the leader",
-            "3.4 an epoch's end is undefined",
-        ],
+        &["2.5 row 1: undefined, the high watermark", "3.1 row 3: not the leader", "3.4 an epoch's end is undefined"],
     ),
-    (
-        "kip-279/fast-fail-over",
-        &[
-            "1.3 assign: entries that contradict go",
-            "1.3 end offset: an epoch above all",
-        ],
-    ),
+    ("kip-279/fast-fail-over", &["1.3 assign: entries that contradict go", "1.3 end offset: an epoch above all"]),
     (
         "high-watermark/lost-message",
         &[
@@ -232,9 +191,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     (
         "kip-320-below-ibp-2.0/protocol-raised-at-a-lost-message",
-        &[
-            "2.5 an answer about epochs of an earlier leader epoch",
-        ],
+        &["2.5 an answer about epochs of an earlier leader epoch"],
     ),
 ];
 
