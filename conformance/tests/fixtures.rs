@@ -12,9 +12,7 @@ use fencepost_conformance::reference_log::ReferenceLog;
 use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::{Replay, Verdict};
 use fencepost_conformance::report::terminal;
-use fencepost_fixtures::compaction::{Compaction, Operation};
-use fencepost_fixtures::trace::{Body, Step};
-use fencepost_fixtures::variants::{self, HorizonRule, Rules, Variant};
+use fencepost_fixtures::variants;
 use fencepost_fixtures::{Document, Protocol, corpus};
 use fencepost_reference::{coordinator, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -67,17 +65,6 @@ fn says(document: &Document, verdict: &Verdict) -> String {
     }
 }
 
-/// Whether `holds_for` need not name the variant: where a client writes a horizon, the model does not say when rules that
-/// know no horizons lose it.
-fn is_left_open(document: &Document, variant: &Variant) -> bool {
-    let (Document::Compaction(trace), Rules::Compaction(rules)) = (document, variant.rules) else { return false };
-    let Body::Behaviour(behaviour) = &trace.body else { return false };
-    let by_client =
-        |step: &Step<Compaction>| matches!(&step.operation, Operation::Append(append) if append.horizon_ms.is_some());
-    let is_named = trace.header.holds_for.iter().any(|name| name == variant.name);
-    rules.tombstones != HorizonRule::BatchHeader && !is_named && behaviour.steps.iter().any(by_client)
-}
-
 fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
     let header = document.header();
     if let Some(slip) = header.mutant.as_ref().filter(|slip| !OF_A_CLIENT.contains(&slip.as_str())) {
@@ -102,9 +89,6 @@ fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
         }
     }
     for variant in variants::of(header.protocol) {
-        if is_left_open(document, variant) {
-            continue;
-        }
         let verdict = replay(document, variant.name, Reference::default())?.verdict;
         let expected = header.holds_for.iter().any(|name| name == variant.name);
         match &verdict {
