@@ -14,7 +14,7 @@ use fencepost_reference::replica::broker::{Broker, BrokerError, BrokerSetup, Sta
 use fencepost_reference::replica::controller::{Controller, ControllerInput, ControllerSetup};
 use fencepost_reference::replica::effects::{Answer as Answers, Effects, Input};
 use fencepost_reference::replica::election;
-use fencepost_reference::replica::message::{Content, Message};
+use fencepost_reference::replica::message::{Content, EpochRequestVersion, Message};
 use fencepost_reference::replica::metadata::MetadataRecord;
 use fencepost_reference::replica::names::{
     BrokerEpoch, BrokerId, Correlation, LeaderEpoch, Node, Offset, PartitionEpoch, ProduceId,
@@ -334,7 +334,11 @@ impl Cluster {
             Correlation(self.scripted)
         });
         let from = self.names.node(delivery.from)?;
-        Ok(Message { from, to: at, correlation, content: self.names.content(&delivery.content.content)? })
+        let version = match from {
+            Node::Broker(id) => self.broker(id)?.setup().rules.sends,
+            Node::Controller => EpochRequestVersion::V4,
+        };
+        Ok(Message { from, to: at, correlation, content: self.names.content(&delivery.content.content, version)? })
     }
 
     fn control(
