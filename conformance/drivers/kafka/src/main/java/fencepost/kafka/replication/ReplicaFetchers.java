@@ -2,27 +2,20 @@ package fencepost.kafka.replication;
 
 import java.util.ArrayList;
 import java.util.List;
-import kafka.server.FailedPartitions;
-import kafka.server.KafkaConfig;
-import kafka.server.RemoteLeaderEndPoint;
-import kafka.server.ReplicaFetcherManager;
-import kafka.server.ReplicaFetcherThread;
-import kafka.server.ReplicaManager;
-import org.apache.kafka.clients.FetchSessionHandler;
+import kafka.server.*;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.utils.*;
-import org.apache.kafka.common.utils.internals.*;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.LeaderEndPoint;
+import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.network.BrokerEndPoint;
-import org.apache.kafka.server.quota.QuotaFactory;
-import org.apache.kafka.server.quota.ReplicationQuotaManager;
+import org.apache.kafka.server.quota.*;
 import scala.Function0;
 
 /** Kafka's fetchers, each at the end of a {@link FetcherLink} instead of in a thread that runs by itself. */
-final class ReplicaFetchers extends ReplicaFetcherManager {
+final class ReplicaFetchers extends FetcherManager {
     private final KafkaConfig config;
     private final ReplicaManager replicas;
-    private final Function0<org.apache.kafka.server.common.MetadataVersion> metadataVersion;
+    private final Function0<MetadataVersion> metadataVersion;
     private final Function0<Object> brokerEpoch;
     private final List<FetcherLink> links = new ArrayList<>();
 
@@ -32,7 +25,7 @@ final class ReplicaFetchers extends ReplicaFetcherManager {
         Metrics metrics,
         Time time,
         ReplicationQuotaManager quota,
-        Function0<org.apache.kafka.server.common.MetadataVersion> metadataVersion,
+        Function0<MetadataVersion> metadataVersion,
         Function0<Object> brokerEpoch
     ) {
         super(config, replicas, metrics, time, quota, metadataVersion, brokerEpoch);
@@ -50,7 +43,7 @@ final class ReplicaFetchers extends ReplicaFetcherManager {
     @Override
     public ReplicaFetcherThread createFetcherThread(int fetcherId, BrokerEndPoint leader) {
         FetcherLink link = new FetcherLink(leader);
-        LeaderEndPoint endPoint = new RemoteLeaderEndPoint("", link, new FetchSessionHandler(new LogContext(), leader.id()),
+        LeaderEndPoint endPoint = new RemoteLeaderEndPoint("", link, ReplicaRelease.newSessionHandler(leader.id()),
             config, replicas, QuotaFactory.UNBOUNDED_QUOTA, metadataVersion, brokerEpoch);
         ReplicaFetcherThread fetcher = new Stepped("fetcher-" + leader.id(), endPoint, config, failedPartitions(), replicas);
         link.attach(fetcher);

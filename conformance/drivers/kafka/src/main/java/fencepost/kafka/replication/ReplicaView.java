@@ -7,8 +7,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import kafka.cluster.Partition;
-import org.apache.kafka.server.partition.PartitionState;
-import org.apache.kafka.server.partition.PendingPartitionChange;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.jdk.javaapi.CollectionConverters;
@@ -31,8 +29,7 @@ final class ReplicaView {
             : log.map(found -> clamp(broker.checkpointedHighWatermark(), found)).orElse(0L));
         log.ifPresent(found -> {
             ArrayNode epochs = view.putArray("epochs");
-            found.leaderEpochCache().epochEntries().forEach(entry ->
-                epochs.addArray().add(entry.epoch()).add(entry.startOffset()));
+            found.leaderEpochCache().epochWithOffsets().forEach((epoch, start) -> epochs.addArray().add(epoch).add(start));
             view.put("log_end", found.logEndOffset()).put("log_start", found.logStartOffset());
         });
         partition.ifPresent(found -> {
@@ -45,13 +42,9 @@ final class ReplicaView {
     }
 
     private static void leader(ObjectNode view, Partition partition, BrokerNames names) {
-        PartitionState state = partition.partitionState();
-        PartitionState committed = state;
-        if (state instanceof PendingPartitionChange pending) {
-            committed = pending.lastCommittedState();
-            view.set("pending_isr", names.written(pending.sentLeaderAndIsr().isr()));
-        }
-        view.set("isr", names.written(committed.isr()));
+        ReplicaRelease.InSync inSync = ReplicaRelease.inSync(partition);
+        view.set("isr", names.written(inSync.confirmed()));
+        inSync.proposed().ifPresent(isr -> view.set("pending_isr", names.written(isr)));
         Map<String, Long> ends = new TreeMap<>();
         for (Replica replica : CollectionConverters.asJava(partition.remoteReplicas())) {
             ends.put(names.name(replica.brokerId()), replica.stateSnapshot().logEndOffset());

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
-import kafka.server.ReplicaManager;
+import kafka.server.*;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.message.ListOffsetsRequestData;
@@ -27,12 +27,11 @@ import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.ListOffsetsRequest;
 import org.apache.kafka.common.requests.ProduceResponse;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
-import org.apache.kafka.server.quota.QuotaFactory;
+import org.apache.kafka.server.quota.*;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.timer.TimerTask;
-import org.apache.kafka.storage.internals.log.AppendOrigin;
 import scala.Tuple2;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -99,8 +98,8 @@ final class ServedRequests {
         short acks = ACKS.get(body.path("acks").asText());
         Pending<ProduceResponse.PartitionResponse> pending = new Pending<>(late -> produced.put(name, reply(late)));
         broker.produceTimer().takeNewest();
-        ReplicaRelease.append(broker.replicas(), FOREVER_MS, acks, AppendOrigin.CLIENT,
-            TraceRecords.batch(body.path("records")), pending::answer);
+        ReplicaRelease.append(
+            broker.replicas(), FOREVER_MS, acks, TraceRecords.batch(body.path("records")), pending::answer);
         broker.replicas().tryCompleteActions();
         ProduceResponse.PartitionResponse response = pending.takeOrWait();
         if (response == null) {
@@ -191,8 +190,11 @@ final class ServedRequests {
                 ? ListOffsetsRequest.EARLIEST_TIMESTAMP : ListOffsetsRequest.LATEST_TIMESTAMP);
         var topic = new ListOffsetsRequestData.ListOffsetsTopic().setName(Topic.NAME).setPartitions(List.of(partition));
         Pending<ListOffsetsResponseData.ListOffsetsPartitionResponse> pending = new Pending<>(late -> { });
-        ReplicaRelease.listOffsets(broker.replicas(), topic, IsolationLevel.READ_UNCOMMITTED, replica,
-            ApiKeys.LIST_OFFSETS.latestVersion(), pending::answer);
+        broker.replicas().fetchOffset(seq(topic), scala.collection.immutable.Set$.MODULE$.empty(),
+            IsolationLevel.READ_UNCOMMITTED, replica, "", 0, ApiKeys.LIST_OFFSETS.latestVersion(),
+            (error, asked) -> new ListOffsetsResponseData.ListOffsetsPartitionResponse()
+                .setPartitionIndex(asked.partitionIndex()).setErrorCode(error.code()),
+            topics -> pending.answer(List.copyOf(topics).get(0).partitions().get(0)), FOREVER_MS);
         var found = pending.takeOrWait();
         if (found.errorCode() != Errors.NONE.code()) {
             return Reply.of(Errors.forCode(found.errorCode()));
@@ -224,7 +226,7 @@ final class ServedRequests {
         return epoch == NOT_SAID ? Optional.empty() : Optional.of(epoch);
     }
 
-    static <T> Seq<T> seq(T only) {
+    private static <T> Seq<T> seq(T only) {
         return CollectionConverters.asScala(List.of(only)).toSeq();
     }
 
