@@ -334,7 +334,12 @@ impl Cluster {
             Correlation(self.scripted)
         });
         let from = self.names.node(delivery.from)?;
-        Ok(Message { from, to: at, correlation, content: self.names.content(&delivery.content.content)? })
+        let mut content = self.names.content(&delivery.content.content)?;
+        // A trace does not write the version of a question: it is the one that the sender's rules send.
+        if let (Content::OffsetForLeaderEpoch(request), Node::Broker(sender)) = (&mut content, from) {
+            request.version = self.broker(sender)?.setup().rules.sends;
+        }
+        Ok(Message { from, to: at, correlation, content })
     }
 
     fn control(
