@@ -151,10 +151,10 @@ pub(super) fn decide(
         }
         Call::AlterPartition { .. } | Call::Elect { .. } => return by_the_controller(slip, given, call),
         Call::OffsetForLeaderEpochVersion { inter_broker_protocol } => {
-            let Some((major, minor)) = release(inter_broker_protocol) else {
+            let Some((major, minor, step)) = release(inter_broker_protocol) else {
                 return Ok(Decision::Skipped(format!("{inter_broker_protocol} is not an inter-broker protocol")));
             };
-            Outcome::Version(match offset_for_leader_epoch_version(major, minor) {
+            Outcome::Version(match offset_for_leader_epoch_version(major, minor, step) {
                 EpochRequestVersion::V0 => 0,
                 EpochRequestVersion::V1 => 1,
                 EpochRequestVersion::V2 => 2,
@@ -166,11 +166,11 @@ pub(super) fn decide(
     Ok(Decision::Outcome(outcome))
 }
 
-/// `2.0-IV0` is of release 2.0.
-fn release(protocol: &str) -> Option<(u16, u16)> {
-    let release = protocol.split('-').next()?;
+/// `2.1-IV0` is step 0 of release 2.1.
+fn release(protocol: &str) -> Option<(u16, u16, u16)> {
+    let (release, step) = protocol.split_once("-IV")?;
     let mut numbers = release.split('.');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?, step.parse().ok()?))
 }
 
 fn cache(given: &Given) -> Result<EpochCache, Fault> {

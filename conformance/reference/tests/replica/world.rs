@@ -44,6 +44,34 @@ pub(crate) enum Op {
     Start(u8, Loss),
 }
 
+/// What may happen, and so what holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Assumption {
+    /// Clean elections; no disk of the last one in sync loses anything.
+    Clean,
+    /// Any election and any loss: logs match still, and nothing is served to whom it does not fit.
+    Any,
+}
+
+/// A set-up of the world.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting<'a> {
+    pub(crate) brokers: i32,
+    pub(crate) min_isr: usize,
+    pub(crate) rules: Rules,
+    pub(crate) assumption: Assumption,
+    /// A directory of this machine; else memory.
+    pub(crate) directory: Option<&'a Path>,
+    /// Whether what truncations remove of the epochs is written late.
+    pub(crate) flushes_late: bool,
+}
+
+impl Setting<'_> {
+    pub(crate) const fn new(brokers: i32, min_isr: usize, rules: Rules) -> Self {
+        Self { brokers, min_isr, rules, assumption: Assumption::Clean, directory: None, flushes_late: false }
+    }
+}
+
 #[derive(Debug)]
 enum Disk {
     Memory(Arc<MemoryFs>),
@@ -61,6 +89,7 @@ struct Host {
 
 pub(crate) struct World {
     rules: Rules,
+    assumption: Assumption,
     hosts: BTreeMap<BrokerId, Host>,
     controller: Controller,
     records: Vec<MetadataRecord>,
@@ -81,12 +110,13 @@ pub(crate) struct World {
 type Verdict = Result<(), String>;
 
 impl World {
-    pub(crate) fn new(count: i32, min_isr: usize, rules: Rules, directory: Option<&Path>, late: bool) -> Self {
-        let replicas: Vec<_> = (0..count).map(BrokerId).collect();
+    pub(crate) fn new(setting: &Setting<'_>) -> Self {
+        let Setting { brokers, min_isr, rules, assumption, directory, flushes_late } = *setting;
+        let replicas: Vec<_> = (0..brokers).map(BrokerId).collect();
         let host = |id: &BrokerId| {
             let log_dir = directory.map_or_else(|| PathBuf::from("/logs"), |dir| dir.join(format!("broker-{id}")));
             let mut setup = BrokerSetup::new(*id, &replicas, min_isr, rules, &log_dir);
-            setup.flushes_epochs_late = late;
+            setup.flushes_epochs_late = flushes_late;
             let (fs, disk): (SharedFs, Disk) = if directory.is_some() {
                 (Arc::new(RealFs), Disk::Real)
             } else {
@@ -101,6 +131,7 @@ impl World {
         let setup = ControllerSetup { replicas, min_isr, elr: false, unclean_election: false, slip: rules.slip };
         let mut world = Self {
             rules,
+            assumption,
             hosts,
             controller: Controller::new(setup),
             records: Vec::new(),
@@ -165,7 +196,8 @@ impl World {
                 self.acknowledge(*produce, offset.0);
             }
         }
-        if let Some(below) = effects.truncated_below_high_watermark.first() {
+        let below = effects.truncated_below_high_watermark.first();
+        if let Some(below) = below.filter(|_| self.assumption == Assumption::Clean) {
             return Err(format!("P4e: {id} cuts at {} below {}", below.to, below.high_watermark));
         }
         Ok(Some(effects))
@@ -210,8 +242,11 @@ impl World {
                 self.input(self.pick(n), Input::Checkpoint)?;
             }
             Op::Elect(n) => {
-                let kind =
-                    if n.is_multiple_of(2) { ElectionKind::Preferred } else { ElectionKind::Of(self.pick(n / 2)) };
+                let kind = match n % 3 {
+                    0 if self.assumption == Assumption::Any => ElectionKind::Unclean,
+                    0 | 1 => ElectionKind::Preferred,
+                    _ => ElectionKind::Of(self.pick(n / 3)),
+                };
                 self.control(ControllerInput::Elect(kind));
             }
             Op::Fence(n) => self.control(ControllerInput::Fence(self.pick(n))),
@@ -316,7 +351,8 @@ impl World {
         let last_in_sync = self.controller.state().isr == [id];
         let host = self.hosts.get_mut(&id).expect("a broker");
         if let Disk::Memory(memory) = &host.disk {
-            let loss = if last_in_sync || host.clean { Loss::Nothing } else { loss };
+            let kept = host.clean || (last_in_sync && self.assumption == Assumption::Clean);
+            let loss = if kept { Loss::Nothing } else { loss };
             let disk = Arc::new(memory.after_power_cut(loss));
             host.broker.set_fs(disk.clone());
             host.disk = Disk::Memory(disk);
@@ -341,6 +377,9 @@ impl World {
             }
             self.start(id, Loss::Nothing)?;
             self.control(ControllerInput::Unfence(id));
+        }
+        if self.assumption == Assumption::Any {
+            self.control(ControllerInput::Elect(ElectionKind::Unclean));
         }
         for _ in 0..30 {
             for id in self.ids() {
@@ -381,8 +420,11 @@ impl World {
         for (id, state) in &states {
             self.check_broker(*id, state)?;
         }
-        self.check_committed(&states)?;
         Self::check_matching(&states)?;
+        if self.assumption == Assumption::Any {
+            return Ok(());
+        }
+        self.check_committed(&states)?;
         self.check_in_sync(&states)
     }
 
@@ -416,7 +458,7 @@ impl World {
         }
         for record in state.log.iter().filter(|record| record.offset.0 < high_watermark) {
             let committed = self.committed.entry(record.offset.0).or_insert_with(|| record.clone());
-            if committed != record {
+            if committed != record && self.assumption == Assumption::Clean {
                 return Err(format!("P1a: {id} commits {record:?} where {committed:?} was"));
             }
         }
