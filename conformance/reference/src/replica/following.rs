@@ -289,11 +289,11 @@ impl Process {
 
     /// Cuts the log at an offset; where it ends then, and fetching goes on.
     pub(super) fn truncate(&mut self, to: Offset) -> Result<Offset, LogError> {
+        self.note_truncation(to);
         let to = match self.setup.rules.batch_cut {
             BatchCut::Target => to,
             BatchCut::ActualCut => self.log.batch_start_of(to)?.unwrap_or(to),
         };
-        self.note_truncation(to);
         self.log.truncate_to(to, Self::clock())?;
         Ok(to)
     }
