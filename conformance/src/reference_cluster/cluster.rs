@@ -233,6 +233,7 @@ impl Cluster {
             },
             Operation::ShrinkIsr(_) => Input::ShrinkIsr,
             Operation::Checkpoint(_) => Input::Checkpoint,
+            Operation::DeleteRecords(start) => Input::DeleteRecords(Offset(*start)),
             Operation::AlterLogDirs(_) => Input::AlterLogDirs,
             Operation::Copy(_) => Input::Copy,
             Operation::DiskOffline(_) => Input::DiskOffline,

@@ -17,6 +17,7 @@ use fencepost_reference::replica::names::{BrokerEpoch, BrokerId, LeaderEpoch, No
 use fencepost_reference::replica::observe::{BrokerState, ReplicaRole};
 use fencepost_reference::replica::records::{self, LogRecord};
 use fencepost_reference::storage::epoch_cache::{EpochEnd, EpochEntry};
+use fencepost_reference::storage::names::Millis;
 
 use crate::target::Fault;
 
@@ -204,8 +205,9 @@ impl Brokers {
             }),
             Content::ListOffsets(asked) => trace::Content::ListOffsets(sent::OffsetRequest {
                 timestamp: match asked.spec {
-                    OffsetSpec::Earliest => trace::LogEnd::Earliest,
-                    OffsetSpec::Latest | OffsetSpec::Timestamp(_) => trace::LogEnd::Latest,
+                    OffsetSpec::Earliest => trace::OffsetSpec::Earliest,
+                    OffsetSpec::Latest => trace::OffsetSpec::Latest,
+                    OffsetSpec::Timestamp(timestamp) => trace::OffsetSpec::Timestamp(timestamp.0),
                 },
                 current_leader_epoch: number(asked.current_leader_epoch),
             }),
@@ -325,10 +327,11 @@ fn number(epoch: Option<LeaderEpoch>) -> i32 {
     epoch.map_or(-1, |epoch| epoch.0)
 }
 
-pub(super) fn spec(end: trace::LogEnd) -> OffsetSpec {
-    match end {
-        trace::LogEnd::Earliest => OffsetSpec::Earliest,
-        trace::LogEnd::Latest => OffsetSpec::Latest,
+pub(super) fn spec(spec: trace::OffsetSpec) -> OffsetSpec {
+    match spec {
+        trace::OffsetSpec::Earliest => OffsetSpec::Earliest,
+        trace::OffsetSpec::Latest => OffsetSpec::Latest,
+        trace::OffsetSpec::Timestamp(timestamp) => OffsetSpec::Timestamp(Millis(timestamp)),
     }
 }
 

@@ -36,6 +36,7 @@ impl Process {
         let risen = risen_high_watermark(leader, awaited);
         if let Some(risen) = risen {
             self.log.set_high_watermark(risen);
+            self.has_risen = true;
             self.complete_produces();
         }
     }

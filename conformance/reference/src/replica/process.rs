@@ -78,6 +78,8 @@ pub(super) struct Process {
     pub(super) outstanding: BTreeMap<BrokerId, Outstanding>,
     pub(super) next_correlation: Correlation,
     pub(super) future: Future,
+    /// Whether the high watermark has risen in this step.
+    pub(super) has_risen: bool,
     pub(super) effects: Effects,
 }
 
@@ -109,6 +111,10 @@ impl Process {
             Input::Copy => self.copy()?,
             Input::DiskOffline => self.disk_offline(),
             Input::DiskOnline => self.disk_online(),
+        }
+        if std::mem::take(&mut self.has_risen) {
+            // Their checks run again, though a risen high watermark alone answers no follower.
+            self.complete_parked()?;
         }
         self.run_fetcher()?;
         if !self.setup.flushes_epochs_late {

@@ -44,7 +44,10 @@ impl Process {
         if later_epoch {
             self.future.follow_epoch(record.leader_epoch, self.setup.rules.future);
         }
-        self.complete_parked()
+        if self.leading().is_none() {
+            self.complete_parked()?;
+        }
+        Ok(())
     }
 
     fn make_leader(&mut self, record: &PartitionRecord, partition_epoch: PartitionEpoch) -> Result<(), LogError> {

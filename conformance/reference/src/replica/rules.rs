@@ -186,8 +186,7 @@ generations! {
 }
 
 impl ReplicationRules {
-    /// What they are. The older ones have the repaired rule for what a leader remembers, so that each shows its own fault
-    /// alone.
+    /// What they are. Those before Kafka 4.0 have the repaired rules of a leader, so that each shows its own fault alone.
     #[must_use]
     pub const fn rules(self) -> Rules {
         use EpochRequestVersion::{V0, V1, V2, V3, V4};
@@ -200,7 +199,7 @@ impl ReplicationRules {
             reply_match: ReplyMatch::OffsetAndEpoch,
             appended: Appended::UpToOwnEpoch,
             remote_state: RemoteState::KeptIfNext,
-            pending_proposal: PendingProposal::Forgotten,
+            pending_proposal: PendingProposal::Kept,
             batch_cut: BatchCut::Target,
             future: FutureReplica::EpochExchange,
             slip: None,
@@ -221,6 +220,7 @@ impl ReplicationRules {
             future: FutureReplica::LeaderOffset,
             ..kip_279
         };
+        let renewed = Rules { pending_proposal: PendingProposal::Forgotten, ..oracle };
         match self {
             Self::HighWatermark => Rules { truncation: Truncation::HighWatermark, ..kip_101 },
             Self::Kip101 => kip_101,
@@ -228,11 +228,12 @@ impl ReplicationRules {
             Self::Kip320FirstTry => Rules { fencing: Fencing::ExpectedEpoch, ..kip_279 },
             Self::Kip320BelowIbp20 => Rules { fencing: Fencing::None, sends: V0, ..kip_320 },
             Self::Kip320 => kip_320,
-            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, ..oracle },
-            Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..oracle },
-            Self::RemoteStateRenewed => oracle,
-            Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..oracle },
-            Self::ProposalKept => Rules { pending_proposal: PendingProposal::Kept, ..oracle },
+            // KAFKA-18723 came with KAFKA-18991.
+            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, appended: Appended::All, ..renewed },
+            Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..renewed },
+            Self::RemoteStateRenewed => renewed,
+            Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..renewed },
+            Self::ProposalKept => oracle,
             Self::BatchBaseAfterCut => Rules { batch_cut: BatchCut::ActualCut, ..oracle },
             Self::FutureReplicaMarked => Rules { future: FutureReplica::MarkOnly, ..oracle },
             Self::FutureReplicaAsksOnce => Rules { future: FutureReplica::LeaderOffset, ..oracle },

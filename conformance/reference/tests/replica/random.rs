@@ -1,7 +1,7 @@
 //! Schedules that proptest chooses, with crashes between any two file operations: P1 to P4 and P6 hold after every step, and
 //! after the last fault all replicas come to agree. And the same schedules find what is broken.
 
-use fencepost_reference::replica::rules::{PendingProposal, ReplicationRules, Rules};
+use fencepost_reference::replica::rules::{ReplicationRules, Rules};
 use fencepost_reference::replica::slip::Slip;
 use fencepost_reference::storage::memory_fs::Loss;
 use proptest::collection::vec;
@@ -9,12 +9,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
+use crate::cluster::oracle;
 use crate::world::{Op, World};
-
-/// The rules under which nothing was found.
-const fn repaired() -> Rules {
-    ReplicationRules::ProposalKept.rules()
-}
 
 fn loss() -> impl Strategy<Value = Loss> {
     prop_oneof![Just(Loss::Nothing), Just(Loss::Everything), any::<u64>().prop_map(|seed| Loss::Some { seed })]
@@ -59,13 +55,12 @@ proptest! {
 
     #[test]
     fn replicas_keep_what_is_committed_and_come_to_agree(schedule in schedule()) {
-        prop_assert_eq!(run(repaired(), &schedule), Ok(()));
+        prop_assert_eq!(run(oracle(), &schedule), Ok(()));
     }
 
     #[test]
     fn so_they_do_by_the_exchange_of_epochs(schedule in schedule()) {
-        let rules = Rules { pending_proposal: PendingProposal::Kept, ..ReplicationRules::Kip320.rules() };
-        prop_assert_eq!(run(rules, &schedule), Ok(()));
+        prop_assert_eq!(run(ReplicationRules::Kip320.rules(), &schedule), Ok(()));
     }
 }
 
@@ -76,7 +71,7 @@ fn so_they_do_in_a_real_directory() {
     for _ in 0..6 {
         let (count, min_isr, ops) = schedule().new_tree(&mut runner).expect("a schedule").current();
         let directory = tempfile::tempdir().expect("a directory");
-        let mut world = World::new(count, min_isr, repaired(), Some(directory.path()), false);
+        let mut world = World::new(count, min_isr, oracle(), Some(directory.path()), false);
         for op in &ops {
             assert_eq!(world.step(op), Ok(()));
         }
@@ -100,7 +95,7 @@ const FOUND_BY_CHANCE: &[Slip] = &[];
 #[test]
 fn the_schedules_find_what_is_broken() {
     for slip in FOUND_BY_CHANCE {
-        assert!(search(repaired().with(*slip), 1000).is_some(), "{slip}");
+        assert!(search(oracle().with(*slip), 1000).is_some(), "{slip}");
     }
 }
 
@@ -108,7 +103,7 @@ fn the_schedules_find_what_is_broken() {
 #[ignore = "tells what is found by chance, in minutes"]
 fn what_the_schedules_find() {
     for slip in Slip::ALL {
-        println!("{slip}: {:?}", search(repaired().with(*slip), 2000));
+        println!("{slip}: {:?}", search(oracle().with(*slip), 2000));
     }
     for rules in ReplicationRules::ALL {
         println!("{}: {:?}", rules.name(), search(rules.rules(), 3000));

@@ -1,4 +1,4 @@
-//! The five generations, each as what it changes of [`base`](super::base), and `Next`.
+//! The five generations, each as what it changes of [`base`], and `Next`.
 //!
 //! | variant | truncation | fetch, high watermark, ISR |
 //! |---|---|---|
