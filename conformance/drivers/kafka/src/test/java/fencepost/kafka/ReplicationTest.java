@@ -5,7 +5,6 @@ import static fencepost.kafka.Conversation.ofCluster;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -21,7 +20,6 @@ class ReplicationTest {
 
     @BeforeEach
     void threeBrokers() {
-        assumeTrue(Replication.isThere());
         cluster = ofCluster();
     }
 

@@ -122,6 +122,10 @@ final class Broker {
         return ReplicaRelease.log(logManager);
     }
 
+    List<ReplicaFetchers.Truncation> takeTruncationsBelow() {
+        return fetchers.takeTruncationsBelow();
+    }
+
     boolean hasFailed() {
         return fetchers.failedPartitions().contains(Topic.PARTITION);
     }
