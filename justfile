@@ -49,9 +49,10 @@ fuzz SECONDS="60":
     cd fixtures/fuzz && cargo +nightly fuzz run index_files corpus/index_files -- -timeout=10 -max_total_time={{SECONDS}}
 
 # Measure what states cost, and write the table of docs/performance.md.
-bench *CONFIGS="fencing/assignment-epoch-owned/*":
+bench *CONFIGS="fencing/assignment-epoch-owned/* compaction/delete-horizon-repaired/any-map compaction/delete-horizon-repaired/reader-crash-two-producers":
     cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
     cargo bench -p fencepost-model --bench parts
+    cargo bench -p fencepost-reference --bench clean
 
 # The class-level driver of Apache Kafka: build it, replay every fixture on it, hold it against its expected deviations.
 kafka VERSION="4.4.0":
