@@ -8,7 +8,7 @@ use fencepost_fixtures::variants::{ClampRule, ClientHorizon, HorizonRule, Worth}
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::batch::{Batch, Kind, NONE, Record, UNKEYED};
+use super::batch::{Batch, CLIENT_BIT, Kind, NONE, Record, UNKEYED};
 use super::bounds::{Isolation, MAX_PRODUCERS, Setting};
 use super::labels::{Label, Trail};
 use super::log::Log;
@@ -269,7 +269,7 @@ impl Broker {
         let mut batch = Batch::data(self.log.end, Kind::Plain, 0, 0, &[Record { key, tombstone: true }]);
         match setting.rules.client_horizon {
             // A design that notes its time in a record's header does not look at the bit, and loses it where it adds the header.
-            ClientHorizon::Kept if setting.rules.tombstones == HorizonRule::RecordHeader => {}
+            ClientHorizon::Kept if setting.rules.tombstones == HorizonRule::RecordHeader => batch.horizon = CLIENT_BIT,
             ClientHorizon::Kept => {
                 trail.mark(Label::HorizonFromClient);
                 batch.horizon = 1;

@@ -65,7 +65,11 @@ fn table() -> Vec<(Mutant, &'static str, &'static str, Bounds)> {
         (Mutant::DirtyFromBound, ORACLE, ("map-of-one", Bounds { map_least: 1, map_most: 1, ..base })),
         (Mutant::CheckpointFirst, ORACLE, ("abort", Bounds { grain: Grain::Steps, aborts: true, ..base })),
         (Mutant::GroupsDescend, kafka, ("crash", old_files)),
-        (Mutant::CheckpointNotReset, ORACLE, ("deleted-segments", Bounds { deletes: true, clock: 1, rolls: 3, ..base })),
+        (
+            Mutant::CheckpointNotReset,
+            ORACLE,
+            ("deleted-segments", Bounds { deletes: true, clock: 1, rolls: 3, ..base }),
+        ),
         (Mutant::StartInsideActive, ORACLE, ("deleted-records", deleted)),
         (Mutant::EmptyRangeCleaned, ORACLE, ("deleted-records", deleted)),
         (Mutant::IndexNotCopied, ORACLE, many_protocol_1),
