@@ -171,6 +171,9 @@ class ReplicationTest {
     @CsvSource(delimiter = '|', value = {"missing|[]", "empty|[]", "without_newest|[[1,0]]", "without_oldest|[[2,1]]"})
     void a_stop_writes_the_high_watermark_and_a_damaged_checkpoint_is_found_as_it_is(String how, String epochs) {
         cluster.stepAt("B", LEADS_2);
+        cluster.stepAt("B", "{'produce':{'id':'w1','records':['s1'],'acks':'leader'}}");
+        cluster.stepAt("B", "{'stop':{}}");
+        cluster.stepAt("B", "{'start':{}}");
         assertEquals(json("[[1,0],[2,1]]"), state("B").get("epochs"));
         cluster.stepAt("B", "{'stop':{}}");
         cluster.stepAt("B", "{'start':{'epoch_checkpoint':'" + how + "'}}");
