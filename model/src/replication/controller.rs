@@ -135,7 +135,17 @@ impl Controller {
             shutting: 0,
             broker_epochs: [1; MAX_BROKERS],
         };
-        Self { now, log: SmallVec::from_slice(&[now]), spent: [0; 6], unclean: false, beyond: false, last_lost: 0 }
+        Self {
+            now,
+            log: match setting.bounds.metadata {
+                Metadata::Log => SmallVec::from_slice(&[now]),
+                Metadata::Messages => SmallVec::new(),
+            },
+            spent: [0; 6],
+            unclean: false,
+            beyond: false,
+            last_lost: 0,
+        }
     }
 
     /// An election is asked for.
@@ -239,7 +249,14 @@ impl Controller {
 
     /// Elects if need be, and changes the record: the leader epoch rises if the leader does change, the partition epoch
     /// with every change.
-    fn change(&self, setting: &Setting, next: &mut Image, target: u8, election: Option<Election>, trail: &mut Trail) {
+    fn change(
+        &self,
+        setting: &Setting,
+        next: &mut Image,
+        target: u8,
+        election: Option<Election>,
+        trail: &mut Trail,
+    ) {
         let before = self.now;
         let elected = elect(setting, next, target, election, trail);
         let keeps_elr = self.keeps_elr(setting);
@@ -407,11 +424,7 @@ fn elect(
         return clean(broker);
     }
     let stored = image.last_leader;
-    if setting.bounds.elr
-        && !setting.has(Mutant::NoElr)
-        && electable == 0
-        && stored != NOBODY
-        && image.is_active(stored)
+    if setting.bounds.elr && !setting.has(Mutant::NoElr) && electable == 0 && stored != NOBODY && image.is_active(stored)
     {
         trail.mark(Label::ElectLastKnown);
         return Some(Elected { leader: stored, from_elr: false, unclean: true });

@@ -107,13 +107,15 @@ impl Epochs {
         }
     }
 
-    /// Raises the log's start: the epoch that holds it begins there (1.3 truncateFromStart).
-    pub fn truncate_from_start(&mut self, start: Offset) {
-        let Some((holding, _)) = self.iter().rev().find(|(_, from)| *from <= start) else { return };
-        for epoch in 0..holding {
-            self.set(epoch, UNDEFINED);
-        }
-        self.set(holding, start);
+    /// Drops one entry.
+    pub fn remove(&mut self, epoch: Epoch) {
+        self.set(epoch, UNDEFINED);
+    }
+
+    /// The smallest epoch with an entry.
+    #[must_use]
+    pub fn oldest(&self) -> Epoch {
+        self.iter().next().map_or(UNDEFINED, |(epoch, _)| epoch)
     }
 
     /// Forgets everything.

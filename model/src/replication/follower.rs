@@ -21,6 +21,8 @@ impl Turn<'_> {
         let entry =
             Entry { phase: Phase::Fetching, offset: self.broker.log.end, last: latest, epoch, delayed: false, rounds };
         if self.setting.has(Mutant::FollowsNewLeaderOnly) && !new_leader && self.broker.entry.phase != Phase::Idle {
+            self.broker.entry.epoch = epoch;
+            self.send_next();
             return;
         }
         self.broker.entry = match self.setting.rules(self.me).truncation {
@@ -133,7 +135,7 @@ impl Turn<'_> {
             self.mark(Label::ReplyOtherEpoch);
         } else {
             match answer {
-                Fetched::Records { records, high, log_start } => self.append_fetched(&records, high, log_start),
+                Fetched::Records { records, high } => self.append_fetched(&records, high),
                 Fetched::Diverging { at, high } => self.diverged(at, high),
                 Fetched::Error(Refusal::OffsetOutOfRange) => {
                     self.mark(Label::ErrorRange);
@@ -156,7 +158,7 @@ impl Turn<'_> {
     }
 
     /// Records arrive: 1.7, and the end of 2.6.
-    fn append_fetched(&mut self, records: &Log, high: Offset, log_start: Offset) {
+    fn append_fetched(&mut self, records: &Log, high: Offset) {
         if self.broker.entry.offset != self.broker.log.end {
             self.broker.entry.phase = Phase::Failed;
             return;
@@ -181,10 +183,6 @@ impl Turn<'_> {
             self.mark(Label::HighFalls);
         }
         self.broker.high = taken;
-        if log_start > start && log_start <= self.broker.high {
-            self.broker.log.cut_start(log_start);
-            self.broker.epochs.truncate_from_start(log_start);
-        }
         let rounds = rounds(&self.broker.epochs);
         let entry = &mut self.broker.entry;
         entry.offset = end;
@@ -319,9 +317,6 @@ impl Turn<'_> {
         if !earliest {
             self.mark(Label::RangeLatestBelow);
             self.truncate(offset);
-        } else if offset > end {
-            self.mark(Label::RangeEarliest);
-            self.start_anew(offset);
         } else {
             self.mark(Label::RangeNothing);
         }

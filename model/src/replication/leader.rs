@@ -43,7 +43,7 @@ impl Turn<'_> {
         if let Err(refusal) = self.check_leader_epoch(epoch, true) {
             return Fetched::Error(refusal);
         }
-        let (high, log_start, end) = (self.broker.high, self.broker.log.start, self.broker.log.end);
+        let (high, end) = (self.broker.high, self.broker.log.end);
         if last != UNDEFINED {
             match self.divergence(sent.offset, last) {
                 Ok(None) => {}
@@ -51,26 +51,19 @@ impl Turn<'_> {
                 Err(refusal) => return Fetched::Error(refusal),
             }
         }
-        if sent.offset < log_start {
-            self.mark(Label::FetchBelowStart);
-            return Fetched::Error(Refusal::OffsetOutOfRange);
-        }
         if sent.offset > end {
             self.mark(Label::FetchAboveEnd);
             return Fetched::Error(Refusal::OffsetOutOfRange);
         }
-        Fetched::Records { records: self.broker.log.from(sent.offset), high, log_start }
+        Fetched::Records { records: self.broker.log.from(sent.offset), high }
     }
 
-    /// Where the follower's log parts from this one: the table of 3.3, in its order.
+    /// Where the follower's log parts from this one: the table of 3.3, in its order. Its row 2 is left out, since a log's start
+    /// does not move here.
     fn divergence(&mut self, offset: Offset, last: Epoch) -> Result<Option<EpochEnd>, Refusal> {
         let end = self.own_epoch_end(last);
-        let below_start = offset < self.broker.log.start && !self.setting.has(Mutant::DivergingBelowStart);
         if end.epoch == UNDEFINED || end.end == UNDEFINED {
             self.mark(Label::DivergeUndefined);
-            Err(Refusal::OffsetOutOfRange)
-        } else if below_start {
-            self.mark(Label::DivergeBelowStart);
             Err(Refusal::OffsetOutOfRange)
         } else if end.epoch < last {
             self.mark(Label::DivergeEpoch);

@@ -8,7 +8,7 @@ use super::controller::{Image, NOBODY, bit};
 use super::labels::Label;
 use super::log::{MAX_BROKERS, UNDEFINED};
 use super::mutant::Mutant;
-use super::rules::RemoteState;
+use super::rules::{KnownRecord, RemoteState};
 
 impl Turn<'_> {
     /// Applies the controller's records up to `image`.
@@ -35,11 +35,16 @@ impl Turn<'_> {
         let led = self.broker.role == Role::Leader;
         let new_epoch = image.epoch > self.broker.leader_epoch;
         let next = image.epoch == self.broker.leader_epoch + 1;
-        if self.broker.pending != 0 {
-            self.mark(Label::LeadWithPending);
+        let known = led && image.partition_epoch == self.broker.partition_epoch && !new_epoch;
+        if self.broker.pending != 0 && known && self.setting.rules(self.me).known_record == KnownRecord::KeepsProposal {
+            self.mark(Label::LeadKeepsPending);
+        } else {
+            if self.broker.pending != 0 {
+                self.mark(Label::LeadWithPending);
+            }
+            self.broker.pending = 0;
+            self.broker.isr = image.isr;
         }
-        self.broker.pending = 0;
-        self.broker.isr = image.isr;
         self.broker.partition_epoch = image.partition_epoch;
         if new_epoch {
             let start = self.broker.log.end;
