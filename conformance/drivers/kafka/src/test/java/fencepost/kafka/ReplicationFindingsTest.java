@@ -41,7 +41,8 @@ class ReplicationFindingsTest {
         fetch("C", 2);
         assertEquals(1, leader().get("high_watermark").asInt());
         // C truncates to 1 under B's epoch 2, of which A hears together with its own epoch 3.
-        JsonNode both = metadata("{'leader':'B','leader_epoch':2,'isr':['A','B','C']}", "{'leader':'A','leader_epoch':3,'isr':['A','C']}");
+        JsonNode both = metadata("{'leader':'B','leader_epoch':2,'isr':['A','B','C']}",
+            "{'leader':'A','leader_epoch':3,'isr':['A','C']}");
         assertEquals(json("{'offset':1}"), both.get("completes").get("w1"));
         assertEquals(json("{'B':1,'C':2}"), leader().get("remote"));
     }

@@ -59,7 +59,8 @@ final class ReplicaFetchers extends FetcherManager {
         FetcherLink link = new FetcherLink(leader);
         LeaderEndPoint endPoint = new RemoteLeaderEndPoint("", link, ReplicaRelease.newSessionHandler(leader.id()),
             config, replicas, QuotaFactory.UNBOUNDED_QUOTA, metadataVersion, brokerEpoch);
-        ReplicaFetcherThread fetcher = new Stepped("fetcher-" + leader.id(), endPoint, config, failedPartitions(), replicas, cut -> truncationsBelow.add(cut));
+        ReplicaFetcherThread fetcher = new Stepped("fetcher-" + leader.id(), endPoint, config, failedPartitions(), replicas,
+            cut -> truncationsBelow.add(cut));
         link.attach(fetcher);
         links.add(link);
         return fetcher;
