@@ -26,8 +26,12 @@ fn every_slip_breaks_a_property_in_some_row_or_says_why_it_breaks_none() {
 fn what_is_claimed_of_the_oracle_holds_in_every_row_of_it() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("matrix");
     let matrix = Matrix::read(&directory, "replication").expect("the matrix");
-    // A damaged file of epochs is no rule's fault: what it breaks is said in its row.
-    let of_oracle = |name: &str| name.starts_with("replication/proposal-kept/") && !name.ends_with("-damaged");
+    // A damaged file of epochs is no rule's fault: what it breaks is said in its row. A proposal that is taken back leaves
+    // the high watermark where it is in Kafka, and there is no repair of that among the variants.
+    let said = ["-damaged", "/proposal-taken-back"];
+    let of_oracle = |name: &str| {
+        name.starts_with("replication/proposal-kept/") && !said.iter().any(|ending| name.ends_with(ending))
+    };
     let rows: Vec<_> = matrix.rows.iter().filter(|row| of_oracle(&row.configuration)).collect();
     assert!(!rows.is_empty());
     for row in rows {

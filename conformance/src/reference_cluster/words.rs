@@ -109,8 +109,9 @@ impl Brokers {
         })
     }
 
-    /// A message's content, as one that a place sent which is not driven.
-    pub(super) fn content(&self, content: &trace::Content) -> Result<Content, Fault> {
+    /// A message's content, as one that a place sent which is not driven; a question for an epoch's end is of the version
+    /// that its sender has.
+    pub(super) fn content(&self, content: &trace::Content, version: EpochRequestVersion) -> Result<Content, Fault> {
         Ok(match content {
             trace::Content::Fetch(fetch) => Content::Fetch(FetchRequest {
                 offset: Offset(fetch.offset),
@@ -138,7 +139,7 @@ impl Brokers {
             trace::Content::OffsetForLeaderEpoch(asked) => Content::OffsetForLeaderEpoch(EpochRequest {
                 epoch: LeaderEpoch(asked.epoch),
                 current_leader_epoch: known(asked.current_leader_epoch),
-                version: if asked.current_leader_epoch < 0 { EpochRequestVersion::V1 } else { EpochRequestVersion::V3 },
+                version,
             }),
             trace::Content::OffsetForLeaderEpochReply(reply) => Content::OffsetForLeaderEpochReply(match reply {
                 Ok(sent::EpochReply { epoch, end_offset }) => Ok(EpochEnd {

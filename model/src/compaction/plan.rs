@@ -254,6 +254,7 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
             alter(Some(replica::span_ms(retention)), None)
         }
         Timer::Forget => Operation::LoseCheckpoint(NOTHING),
+        Timer::DeleteRecords { to } => Operation::DeleteRecords(to.into()),
         Timer::Expire { .. } => Operation::ExpireProducers(NOTHING),
         Timer::DeleteOldest => {
             let start = broker.log.segments.get(1).map_or(broker.log.start, |segment| segment.base);

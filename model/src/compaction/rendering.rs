@@ -59,7 +59,8 @@ pub fn configure(setting: &Setting, walk: &Walk<Compaction>, size: Option<u32>) 
         min_compaction_lag_ms: (bounds.min_lag > 0).then(|| replica::span_ms(bounds.min_lag)),
         max_compaction_lag_ms: None,
         min_cleanable_dirty_percent: None,
-        cleanup_policy: bounds.deletes.then(|| vec![CleanupPolicy::Compact, CleanupPolicy::Delete]),
+        cleanup_policy: (bounds.deletes || bounds.deletes_records)
+            .then(|| vec![CleanupPolicy::Compact, CleanupPolicy::Delete]),
         retention_ms: None,
         segment_bytes: size,
         producer_expiration_ms: bounds.expiry.map(replica::span_ms),

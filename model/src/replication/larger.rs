@@ -108,13 +108,12 @@ pub(super) fn larger(list: &mut List) {
         "unclean-elections",
         "two brokers: unclean elections, and a shutdown",
         Bounds {
-            fences: 2,
-            unfences: 2,
+            fences: 1,
+            unfences: 1,
             shutdowns: 1,
-            unclean: 2,
-            epochs: 5,
-            writes: [2, 2, 0, 0],
-            offsets: 3,
+            unclean: 1,
+            epochs: 4,
+            writes: [1, 1, 0, 0],
             ..Bounds::BASE
         },
     );

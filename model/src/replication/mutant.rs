@@ -71,6 +71,7 @@ impl Mutant {
             Self::FutureEpochEndsAtLogEnd => {
                 Some("a leader that marks its epoch is asked by replicas for none above it; by consumers it is")
             }
+            Self::FencedMayJoin => Some("a dead replica in the set makes writers wait until the lag time has passed"),
             Self::FollowerAnswers => {
                 Some("a follower's question carries its leader epoch, in which the broker that it asks does lead")
             }

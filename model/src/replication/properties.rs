@@ -359,7 +359,7 @@ fn cuts_too_deep(after: &State, new: &Broker, old: &Broker, leader: u8, msg: &Ms
 }
 
 /// Whether nothing is in flight, no fault and no step of the environment is left, and each thing that recurs (a fetch, the
-/// end of a fetch's wait), taken and answered, leads back to the same state.
+/// end of a fetch's wait, the lag time), taken and answered, leads back to the same state.
 #[must_use]
 pub fn is_quiescent(world: &World<Replication>, state: &State) -> bool {
     if !state.network.is_empty() || !state.actors.controller.log.is_empty() {
@@ -371,13 +371,16 @@ pub fn is_quiescent(world: &World<Replication>, state: &State) -> bool {
     for id in 0..=state.actors.count {
         protocol.timers(&state.actors, id, &mut |timer| match timer {
             Timer::Poll => recurs.push(Action::Timeout(id, timer)),
-            Timer::Expire { .. } | Timer::Checkpoint => {}
+            Timer::Expire { .. } | Timer::Checkpoint | Timer::ShrinkIsr => {}
             _ => left = true,
         });
     }
     for (id, broker) in state.actors.numbered() {
         let parked = (0..).zip(&broker.parked).filter(|(_, parked)| **parked != Parked::NONE);
         recurs.extend(parked.map(|(place, _)| Action::Timeout(id, Timer::Expire { place })));
+        if broker.leads() {
+            recurs.push(Action::Timeout(id, Timer::ShrinkIsr));
+        }
     }
     !left && state.actors.numbered().all(|(id, _)| is_answered(state, id)) && recurs.into_iter().all(|action| leads_back(world, state, action))
 }
@@ -398,6 +401,10 @@ fn leads_back(world: &World<Replication>, state: &State, action: ActionOf<Replic
         let Some(envelope) = at.network.first().copied() else { break };
         let Some(next) = world.next_state(&at, Action::Deliver(envelope)) else { return false };
         at = next;
+    }
+    // How often the lag time has passed is a matter of the bounds.
+    for (broker, before) in at.actors.all.iter_mut().zip(&state.actors.all) {
+        broker.lags = before.lags;
     }
     at.actors == state.actors && at.network.is_empty()
 }

@@ -324,12 +324,11 @@ pub(super) fn in_sync_set(list: &mut List) {
             ..Bounds::THREE
         },
     );
-    rows.slip(
+    rows.add(
         Smoke,
-        ORACLE,
-        &[Mutant::FencedMayJoin],
-        "fenced-replica",
-        "KAFKA-13916: a replica is taken for dead while it is about to join, and then is",
+        &[KAFKA, ORACLE],
+        "proposal-taken-back",
+        "4.3: a replica dies while it is about to join, and nothing raises the high watermark afterwards",
         Bounds {
             start: led_by(0, 0, 0b01),
             fences: 1,
@@ -338,7 +337,7 @@ pub(super) fn in_sync_set(list: &mut List) {
             restarts: false,
             epochs: 0,
             writes: [1, 0, 0, 0],
-            shrinks: 1,
+            shrinks: 2,
             ..Bounds::BASE
         },
     );

@@ -150,7 +150,7 @@ impl Process {
             partition_epoch: self.partition_epoch,
             isr: isr.iter().map(|member| (*member, epoch_of(*member))).collect::<BTreeMap<_, _>>(),
             broker_epoch: self.broker_epoch,
-            recovered: leading.recovered,
+            recovered: true,
         };
         let committed = leading.isr.committed().to_vec();
         self.send_proposal(committed, request);
@@ -178,9 +178,6 @@ impl Process {
             (AlterReaction::Commit, Ok(altered), _) => {
                 self.partition_epoch = self.partition_epoch.max(altered.partition_epoch);
                 self.set_committed(altered.isr);
-                if let Role::Leader(leading) = &mut self.role {
-                    leading.recovered = false;
-                }
                 if !self.slips(Slip::IsrReplyRaisesNothing) {
                     self.raise_high_watermark();
                 }

@@ -46,8 +46,6 @@ pub(super) struct Leading {
     pub(super) epoch_start: Offset,
     pub(super) isr: IsrState,
     pub(super) remotes: BTreeMap<BrokerId, RemoteReplica>,
-    /// Whether it was elected uncleanly, which the next proposal says is over.
-    pub(super) recovered: bool,
 }
 
 /// A produce request that waits.

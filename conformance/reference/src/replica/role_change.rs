@@ -88,7 +88,7 @@ impl Process {
         self.entry = None;
         self.failed = false;
         let isr = proposal.unwrap_or_else(|| IsrState::Committed(record.isr.clone()));
-        self.role = Role::Leader(Leading { epoch_start, isr, remotes, recovered: record.recovering });
+        self.role = Role::Leader(Leading { epoch_start, isr, remotes });
         self.raise_high_watermark();
         Ok(())
     }

@@ -253,15 +253,16 @@ impl Rules {
     }
 }
 
-/// The version of `OffsetsForLeaderEpoch` that a broker sends under an inter-broker protocol, by its major and minor number
-/// (docs/replication.md 0.1; Kafka's `MetadataVersion#offsetForLeaderEpochRequestVersion`).
+/// The version of `OffsetsForLeaderEpoch` that a broker sends under an inter-broker protocol `MAJOR.MINOR-IVSTEP`
+/// (docs/replication.md 0.1; Kafka's `MetadataVersion#offsetForLeaderEpochRequestVersion`): version 1 from 2.0-IV0 on, 2 from
+/// 2.1-IV1, 3 from 2.3-IV1, 4 from 2.8-IV0.
 #[must_use]
-pub const fn offset_for_leader_epoch_version(major: u16, minor: u16) -> EpochRequestVersion {
-    match (major, minor) {
-        (0 | 1, _) => EpochRequestVersion::V0,
-        (2, 0) => EpochRequestVersion::V1,
-        (2, 1 | 2) => EpochRequestVersion::V2,
-        (2, 3..=7) => EpochRequestVersion::V3,
+pub const fn offset_for_leader_epoch_version(major: u16, minor: u16, step: u16) -> EpochRequestVersion {
+    match (major, minor, step) {
+        (0 | 1, ..) => EpochRequestVersion::V0,
+        (2, 0, _) | (2, 1, 0) => EpochRequestVersion::V1,
+        (2, 1 | 2, _) | (2, 3, 0) => EpochRequestVersion::V2,
+        (2, 3..=7, _) => EpochRequestVersion::V3,
         _ => EpochRequestVersion::V4,
     }
 }

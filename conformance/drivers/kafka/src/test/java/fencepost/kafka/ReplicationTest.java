@@ -5,12 +5,13 @@ import static fencepost.kafka.Conversation.ofCluster;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** How messages, processes and disks of a trace of replication meet Kafka's brokers. */
 class ReplicationTest {
@@ -21,7 +22,6 @@ class ReplicationTest {
 
     @BeforeEach
     void threeBrokers() {
-        assumeTrue(Replication.isThere());
         cluster = ofCluster();
     }
 
@@ -106,8 +106,10 @@ class ReplicationTest {
         Sent reply = Sent.of(deliver("f1", "C", "A", fetch, null));
         assertNothing(cluster.stepAt("C", "{'fail':'f1'}", line("C", fetch, null)));
         assertNothing(deliver("f2", "A", "C", reply, fetch));
+        Sent again = Sent.of(cluster.stepAt("C", POLL));
+        assertEquals(fetch.content(), again.content());
+        assertNothing(deliver("f2", "A", "C", reply, fetch));
         assertEquals(json("[[0,1,'r0']]"), state("C").get("log"));
-        assertEquals(1, Sent.of(cluster.stepAt("C", POLL)).content().get("fetch").get("offset").asInt());
     }
 
     @Test
@@ -165,15 +167,26 @@ class ReplicationTest {
         assertEquals(json("[[1,0],[2,2]]"), state("A").get("epochs"));
     }
 
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"missing|[]", "empty|[]", "without_newest|[[1,0]]", "without_oldest|[[2,1]]"})
+    void a_stop_writes_the_high_watermark_and_a_damaged_checkpoint_is_found_as_it_is(String how, String epochs) {
+        cluster.stepAt("B", LEADS_2);
+        cluster.stepAt("B", "{'produce':{'id':'w1','records':['s1'],'acks':'leader'}}");
+        cluster.stepAt("B", "{'stop':{}}");
+        cluster.stepAt("B", "{'start':{}}");
+        assertEquals(json("[[1,0],[2,1]]"), state("B").get("epochs"));
+        cluster.stepAt("B", "{'stop':{}}");
+        cluster.stepAt("B", "{'start':{'epoch_checkpoint':'" + how + "'}}");
+        assertEquals(json(epochs), state("B").get("epochs"));
+        assertEquals(1, state("B").get("high_watermark").asInt());
+    }
+
     @Test
-    void a_stop_writes_the_high_watermark_and_a_damaged_checkpoint_is_found_as_it_is() {
-        for (String how : new String[] {"missing", "empty", "without_newest", "without_oldest"}) {
-            cluster.stepAt("B", "{'stop':{}}");
-            JsonNode started = cluster.stepAt("B", "{'start':{'epoch_checkpoint':'" + how + "'}}");
-            assertTrue(started.has("ok"), started::toString);
-            assertEquals(1, state("B").get("high_watermark").asInt());
-            assertEquals(json("[]"), state("B").get("epochs"), how);
-        }
+    void a_cut_below_the_high_watermark_is_shown() {
+        Sent fetch = Sent.of(cluster.stepAt("C", LEADS_2));
+        Sent diverging = recorded("{'to':'C','fetch_reply':{'diverging':{'epoch':1,'end_offset':0},'high_watermark':0}}");
+        assertEquals(json("{'truncated_below_high_watermark':[{'to':0,'high_watermark':1}]}"),
+            deliver("f2", "B", "C", diverging, fetch).get("ok").get("answer"));
     }
 
     @Test

@@ -37,7 +37,6 @@ import scala.Option;
  * by itself (threads, timers, schedules).
  */
 final class Broker {
-    private static final long FOREVER_MS = Integer.MAX_VALUE;
     private static final int PURGE_INTERVAL = 1000;
     private static final int PAST_LAG_MS = 1;
 
@@ -120,6 +119,10 @@ final class Broker {
 
     Optional<UnifiedLog> log() {
         return ReplicaRelease.log(logManager);
+    }
+
+    List<ReplicaFetchers.Truncation> takeTruncationsBelow() {
+        return fetchers.takeTruncationsBelow();
     }
 
     boolean hasFailed() {
@@ -231,9 +234,10 @@ final class Broker {
         fetchTimer = new ManualTimer();
         QuotaFactory.QuotaManagers quotas = quotas();
         Supplier<Object> noPurgatory = () -> purgatory("None", new ManualTimer());
-        replicas = ReplicaRelease.newReplicaManager(purgatory("Produce", produceTimer), purgatory("Fetch", fetchTimer), noPurgatory,
-            () -> brokerEpoch, config, metrics, clock, scheduler, logManager, quotas, metadataCache, failures, statistics,
-            ReplicaRelease.newAlterPartitionManager(controller, scheduler, clock, id, () -> brokerEpoch), DirectoryEventHandler.NOOP);
+        Object alterPartition = ReplicaRelease.newAlterPartitionManager(controller, scheduler, clock, id, () -> brokerEpoch);
+        replicas = ReplicaRelease.newReplicaManager(purgatory("Produce", produceTimer), purgatory("Fetch", fetchTimer),
+            noPurgatory, () -> brokerEpoch, config, metrics, clock, scheduler, logManager, quotas, metadataCache, failures,
+            statistics, alterPartition, DirectoryEventHandler.NOOP);
         fetchers = new ReplicaFetchers(config, replicas, metrics, clock, quotas.follower(), metadataCache::metadataVersion,
             () -> brokerEpoch);
         ReplicaRelease.replaceFetchers(replicas, fetchers);

@@ -171,7 +171,7 @@ final class PartitionDecision implements AutoCloseable {
     private Reply onAlterPartitionReply(JsonNode given, JsonNode body) throws IOException {
         ArrayNode isr = JSON.arrayNode().add(names.name(1)).add(names.name(2));
         become(1, given.path("leader_epoch").asInt(), isr, given.path("partition_epoch").asInt());
-        MemoryRecords batch = TraceRecords.batch(JSON.arrayNode().add("r"));
+        MemoryRecords batch = TraceRecords.batch(JSON.arrayNode().add("r"), 0);
         log().appendAsLeader(batch, given.path("leader_epoch").asInt());
         broker.shrinkIsr();
         ObjectNode reply = JSON.objectNode();

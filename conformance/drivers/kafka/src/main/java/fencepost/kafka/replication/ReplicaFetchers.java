@@ -2,7 +2,9 @@ package fencepost.kafka.replication;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import kafka.server.*;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.LeaderEndPoint;
@@ -18,6 +20,11 @@ final class ReplicaFetchers extends FetcherManager {
     private final Function0<MetadataVersion> metadataVersion;
     private final Function0<Object> brokerEpoch;
     private final List<FetcherLink> links = new ArrayList<>();
+    private List<Truncation> truncationsBelow = new ArrayList<>();
+
+    /** A truncation to below the high watermark, and what that was before. */
+    record Truncation(long to, long highWatermark) {
+    }
 
     ReplicaFetchers(
         KafkaConfig config,
@@ -40,12 +47,20 @@ final class ReplicaFetchers extends FetcherManager {
         return links;
     }
 
+    /** The truncations to below the high watermark since this was asked last. */
+    List<Truncation> takeTruncationsBelow() {
+        List<Truncation> taken = truncationsBelow;
+        truncationsBelow = new ArrayList<>();
+        return taken;
+    }
+
     @Override
     public ReplicaFetcherThread createFetcherThread(int fetcherId, BrokerEndPoint leader) {
         FetcherLink link = new FetcherLink(leader);
         LeaderEndPoint endPoint = new RemoteLeaderEndPoint("", link, ReplicaRelease.newSessionHandler(leader.id()),
             config, replicas, QuotaFactory.UNBOUNDED_QUOTA, metadataVersion, brokerEpoch);
-        ReplicaFetcherThread fetcher = new Stepped("fetcher-" + leader.id(), endPoint, config, failedPartitions(), replicas);
+        ReplicaFetcherThread fetcher = new Stepped("fetcher-" + leader.id(), endPoint, config, failedPartitions(), replicas,
+            cut -> truncationsBelow.add(cut));
         link.attach(fetcher);
         links.add(link);
         return fetcher;
@@ -57,8 +72,25 @@ final class ReplicaFetchers extends FetcherManager {
     }
 
     private static final class Stepped extends ReplicaFetcherThread {
-        Stepped(String name, LeaderEndPoint leader, KafkaConfig config, FailedPartitions failed, ReplicaManager replicas) {
+        private final ReplicaManager replicas;
+        private final Consumer<Truncation> onTruncationBelow;
+
+        Stepped(
+            String name, LeaderEndPoint leader, KafkaConfig config, FailedPartitions failed, ReplicaManager replicas,
+            Consumer<Truncation> onTruncationBelow
+        ) {
             super(name, leader, config, failed, replicas, QuotaFactory.UNBOUNDED_QUOTA, "");
+            this.replicas = replicas;
+            this.onTruncationBelow = onTruncationBelow;
+        }
+
+        @Override
+        public void truncate(TopicPartition partition, OffsetTruncationState to) {
+            long highWatermark = replicas.localLogOrException(partition).highWatermark();
+            if (to.offset() < highWatermark) {
+                onTruncationBelow.accept(new Truncation(to.offset(), highWatermark));
+            }
+            super.truncate(partition, to);
         }
 
         /** It is the link that runs it. */

@@ -32,6 +32,7 @@ import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.timer.TimerTask;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.Tuple2;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -98,8 +99,9 @@ final class ServedRequests {
         short acks = ACKS.get(body.path("acks").asText());
         Pending<ProduceResponse.PartitionResponse> pending = new Pending<>(late -> produced.put(name, reply(late)));
         broker.produceTimer().takeNewest();
+        long first = broker.log().map(UnifiedLog::logEndOffset).orElse(0L);
         ReplicaRelease.append(
-            broker.replicas(), FOREVER_MS, acks, TraceRecords.batch(body.path("records")), pending::answer);
+            broker.replicas(), FOREVER_MS, acks, TraceRecords.batch(body.path("records"), first), pending::answer);
         broker.replicas().tryCompleteActions();
         ProduceResponse.PartitionResponse response = pending.takeOrWait();
         if (response == null) {
@@ -186,8 +188,11 @@ final class ServedRequests {
     Reply listOffsets(JsonNode body, int replica) {
         var partition = new ListOffsetsRequestData.ListOffsetsPartition().setPartitionIndex(0)
             .setCurrentLeaderEpoch(body.path("current_leader_epoch").asInt(NOT_SAID))
-            .setTimestamp(body.path("timestamp").asText().equals("earliest")
-                ? ListOffsetsRequest.EARLIEST_TIMESTAMP : ListOffsetsRequest.LATEST_TIMESTAMP);
+            .setTimestamp(switch (body.path("timestamp").asText()) {
+                case "earliest" -> ListOffsetsRequest.EARLIEST_TIMESTAMP;
+                case "latest" -> ListOffsetsRequest.LATEST_TIMESTAMP;
+                default -> body.path("timestamp").asLong();
+            });
         var topic = new ListOffsetsRequestData.ListOffsetsTopic().setName(Topic.NAME).setPartitions(List.of(partition));
         Pending<ListOffsetsResponseData.ListOffsetsPartitionResponse> pending = new Pending<>(late -> { });
         broker.replicas().fetchOffset(seq(topic), scala.collection.immutable.Set$.MODULE$.empty(),
