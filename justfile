@@ -37,6 +37,7 @@ lint:
 # What takes longer than CI may: every configuration, and every stored path proved again to be the shortest.
 nightly:
     cargo run --release -p fencepost-model -- check --all
+    cargo test --release -p fencepost-model --test tla_parity -- --include-ignored
     cargo run --release -p fencepost-model -- export --check --prove-all
 
 # Fuzz the readers of fixtures, of record batches and of index files, a minute each (needs a nightly toolchain and cargo-fuzz).
@@ -49,9 +50,15 @@ fuzz SECONDS="60":
     cd fixtures/fuzz && cargo +nightly fuzz run index_files corpus/index_files -- -timeout=10 -max_total_time={{SECONDS}}
 
 # Measure what states cost, and write the table of docs/performance.md.
-bench *CONFIGS="fencing/assignment-epoch-owned/*":
+bench *CONFIGS="fencing/assignment-epoch-owned/* compaction/delete-horizon-repaired/any-map compaction/delete-horizon-repaired/reader-crash-two-producers":
     cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
     cargo bench -p fencepost-model --bench parts
+    cargo bench -p fencepost-reference --bench clean
+
+# TLC and our checker on the same TLA+ modules, side by side (needs a JVM, TLA_JAR=tla2tools.jar, TLA_DIR=kafka-specification).
+bench-tla *CONFIGS:
+    cargo build --release -p fencepost-model
+    python3 model/benches/tla.py --table docs/performance.md {{CONFIGS}}
 
 # The class-level driver of Apache Kafka: build it, replay every fixture on it, hold it against its expected deviations.
 kafka VERSION="4.4.0":
@@ -71,6 +78,14 @@ demo-zombie-commit:
 # Stock producers and consumers on a broker whose cleaner brings a deleted key back, and their control.
 demo-deleted-key:
     conformance/drivers/kafka-broker/demo deleted-key
+
+# Stock consumers that are given a value and never told that it was deleted (N1, N3, N6), and their controls.
+demo-missed-deletion:
+    conformance/drivers/kafka-broker/demo missed-deletion
+
+# A stock producer and consumer on a cluster of three brokers that loses acknowledged records, and their control.
+demo-lost-ack:
+    conformance/drivers/kafka-broker/demo lost-ack
 
 # The driver in Python.
 python:

@@ -3,14 +3,17 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fencepost_conformance::implementation::{FencingOnly, Implementation, replay_document};
 use fencepost_conformance::reference_target::ReferenceTarget;
-use fencepost_conformance::target::Target as _;
+use fencepost_conformance::target::{Settings, Target as _};
 use fencepost_fixtures::{Document, corpus, reader};
 
 const EXAMPLE: &str = include_str!("../../fixtures/tests/examples/fencing.yaml");
 
 fn operations(documents: &[Document], implementation: &mut dyn Implementation) -> usize {
     let hello = ReferenceTarget::new().hello().expect("the reference is never broken");
-    documents.iter().map(|document| replay_document(document, &hello, implementation, None).operations).sum()
+    documents
+        .iter()
+        .map(|document| replay_document(document, &hello, implementation, Settings::default()).operations)
+        .sum()
 }
 
 fn bench(criterion: &mut Criterion) {

@@ -11,6 +11,7 @@ mod verify_log;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use fencepost_fixtures::names::BrokerName;
 
 use crate::exit::Exit;
 use crate::show::Form;
@@ -143,6 +144,9 @@ pub struct ReplayArgs {
     /// was recorded under]
     #[arg(long, value_name = "VARIANT")]
     variant: Option<String>,
+    /// Drive this broker alone, in traces that have it; the others' messages are as the trace has them
+    #[arg(long, value_name = "BROKER")]
+    at: Option<BrokerName>,
     /// How many drivers run side by side
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use fencepost_fixtures::TraceId;
 use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
+use fencepost_fixtures::replication::Replication;
 use fencepost_fixtures::trace::Vocabulary;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,10 +18,10 @@ use serde::de::DeserializeOwned;
 use crate::implementation::{Implementation, Launcher};
 use crate::process::{NoLine, Process};
 use crate::target::{
-    Action, Answered, Decision, Fault, FaultKind, Hello, Input, PROTOCOL_VERSION, Place, Prepared, Question, Ready,
-    Reply, Reset, Target,
+    Action, Answered, Decision, Delivery, Fault, FaultKind, Hello, Input, PROTOCOL_VERSION, Place, Prepared, Question,
+    Ready, Reply, Reset, Settings, Target,
 };
-use crate::wire::{AnswerLine, Command, Doing, HelloLine, Ok as OkAnswer};
+use crate::wire::{AnswerLine, Command, Doing, HelloLine, MessageLine, Ok as OkAnswer};
 
 /// How a driver is started, and how long it may take.
 #[derive(Clone, Debug)]
@@ -171,8 +172,8 @@ impl<V: Vocabulary> Target<V> for Driver {
     }
 
     fn reset(&mut self, reset: &Reset<'_, V>) -> Result<Ready, Fault> {
-        let &Reset { trace, configure, variant } = reset;
-        let command: Command<'_, V> = Command::Reset { trace, configure, variant };
+        let &Reset { trace, configure, settings: Settings { variant, slip, only } } = reset;
+        let command: Command<'_, V> = Command::Reset { trace, configure, variant, slip, only };
         let answer = self.ask(&command, trace, None)?;
         match answer {
             AnswerLine { ok: Some(OkAnswer { first_epoch, unseen, .. }), .. } => {
@@ -194,6 +195,12 @@ impl<V: Vocabulary> Target<V> for Driver {
             at: input.at,
             broker: input.broker,
             operation,
+            message: input.message.as_ref().map(|&Delivery { from, label, reply_to, content }| MessageLine {
+                from,
+                label,
+                reply_to,
+                content,
+            }),
             observe: Some(input.observe),
             given: None,
             call: None,
@@ -219,10 +226,11 @@ impl<V: Vocabulary> Target<V> for Driver {
             at,
             broker: None,
             operation: None,
+            message: None,
             observe: None,
             given: Some(question.given),
             call: Some(question.call),
-            variant: question.variant,
+            variant: question.settings.variant,
         };
         let answer = self.ask(&command, question.trace, Some(at))?;
         match answer {
@@ -258,6 +266,10 @@ impl Implementation for Driver {
     }
 
     fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
+        Some(self)
+    }
+
+    fn replication(&mut self) -> Option<&mut dyn Target<Replication>> {
         Some(self)
     }
 

@@ -4,6 +4,7 @@
 
 use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
+use fencepost_fixtures::replication::Replication;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -17,9 +18,13 @@ pub fn schema() -> Value {
     let commands = [
         generator.subschema_for::<Command<'static, Fencing>>(),
         generator.subschema_for::<Command<'static, Compaction>>(),
+        generator.subschema_for::<Command<'static, Replication>>(),
     ];
-    let answers =
-        [generator.subschema_for::<AnswerLine<Fencing>>(), generator.subschema_for::<AnswerLine<Compaction>>()];
+    let answers = [
+        generator.subschema_for::<AnswerLine<Fencing>>(),
+        generator.subschema_for::<AnswerLine<Compaction>>(),
+        generator.subschema_for::<AnswerLine<Replication>>(),
+    ];
     let definitions: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -5,17 +5,17 @@
 
 use std::collections::BTreeSet;
 
+use fencepost_fixtures::Document;
 use fencepost_fixtures::compaction::Compaction;
 use fencepost_fixtures::fencing::Fencing;
+use fencepost_fixtures::replication::Replication;
 use fencepost_fixtures::trace::Vocabulary;
-use fencepost_fixtures::{Document, Protocol};
 
-use fencepost_reference::{coordinator, storage};
-
+use crate::reference_cluster::ReferenceCluster;
 use crate::reference_log::ReferenceLog;
 use crate::reference_target::ReferenceTarget;
 use crate::replayer::{Counts, Replay, Verdict, replay};
-use crate::target::{Fault, Hello, Target};
+use crate::target::{Fault, Hello, Settings, Target};
 
 /// An implementation: a target for each protocol that it has.
 pub trait Implementation: Send {
@@ -32,9 +32,9 @@ pub trait Implementation: Send {
         None
     }
 
-    /// The traces that follow were recorded with this slip, or with none any more. What can't make it goes on as it is.
-    fn slip(&mut self, protocol: Protocol, slip: Option<&str>) {
-        let _ = (protocol, slip);
+    /// Its target for replication, if it has one.
+    fn replication(&mut self) -> Option<&mut dyn Target<Replication>> {
+        None
     }
 
     /// No more will be asked. A fault here costs no trace.
@@ -89,27 +89,36 @@ only!(
     Compaction,
     compaction
 );
+only!(
+    /// The implementation that has replication alone.
+    ReplicationOnly,
+    Replication,
+    replication
+);
 
-/// The reference: its coordinator and its log.
+/// The reference: its coordinator, its log, and its brokers.
 #[derive(Debug, Default)]
 pub struct Reference {
     /// Its coordinator.
     pub coordinator: ReferenceTarget,
     /// Its log.
     pub log: ReferenceLog,
+    /// Its brokers and controller.
+    pub cluster: ReferenceCluster,
 }
 
 impl Implementation for Reference {
     fn hello(&mut self) -> Result<Hello, Fault> {
         let mut hello = self.coordinator.hello()?;
-        let log = self.log.hello()?;
-        hello.protocols.extend(log.protocols);
-        // A name that both protocols have is one name.
-        hello.variants.extend(log.variants);
+        for other in [self.log.hello()?, self.cluster.hello()?] {
+            hello.protocols.extend(other.protocols);
+            hello.variants.extend(other.variants);
+            hello.kinds.extend(other.kinds);
+            hello.features.extend(other.features);
+        }
+        // A name that several protocols have is one name.
         let mut seen = BTreeSet::new();
         hello.variants.retain(|name| seen.insert(name.clone()));
-        hello.kinds.extend(log.kinds);
-        hello.features.extend(log.features);
         Ok(hello)
     }
 
@@ -117,22 +126,12 @@ impl Implementation for Reference {
         Some(&mut self.coordinator)
     }
 
-    fn slip(&mut self, protocol: Protocol, slip: Option<&str>) {
-        match protocol {
-            Protocol::Fencing => {
-                let named = coordinator::Mutation::ALL.iter().find(|mutation| Some(mutation.name()) == slip);
-                self.coordinator.set_mutation(named.copied());
-            }
-            Protocol::Compaction => {
-                let named = storage::mutation::Mutation::ALL.iter().find(|mutation| Some(mutation.name()) == slip);
-                self.log.set_mutation(named.copied());
-            }
-            Protocol::Replication => {}
-        }
-    }
-
     fn compaction(&mut self) -> Option<&mut dyn Target<Compaction>> {
         Some(&mut self.log)
+    }
+
+    fn replication(&mut self) -> Option<&mut dyn Target<Replication>> {
+        Some(&mut self.cluster)
     }
 }
 
@@ -148,41 +147,39 @@ impl Launcher for ReferenceLauncher {
 
 /// Replays a trace of any protocol.
 ///
-/// `variant` is what the target is set to, if it can be set; without it that is the variant that the trace was recorded
-/// under.
+/// `settings` is what the target is set to, as far as it can be set. Without a variant that is the one that the trace was
+/// recorded under, and its slip.
 pub fn replay_document(
     document: &Document,
     hello: &Hello,
     implementation: &mut dyn Implementation,
-    variant: Option<&str>,
+    settings: Settings<'_>,
 ) -> Replay {
     let header = document.header();
-    let set_to = (!hello.variants.is_empty()).then_some(variant.unwrap_or(&header.variant));
-    if let Some(variant) = set_to
+    let settable = !hello.variants.is_empty();
+    let variant = settable.then_some(settings.variant.unwrap_or(&header.variant));
+    if let Some(variant) = variant
         && !hello.variants.iter().any(|known| known == variant)
     {
         return inconclusive(format!("the target can't be set to {variant}"));
     }
-    // A target that is set to the trace's own variant is set to its slip as well.
-    let slip = header.mutant.as_deref().filter(|_| variant.is_none());
-    if slip.is_some() {
-        implementation.slip(header.protocol, slip);
-    }
-    let replayed = match document {
+    let own_slip = header.mutant.as_deref().filter(|_| settings.variant.is_none());
+    let slip = settings.slip.or(own_slip).filter(|_| settable);
+    let settings = Settings { variant, slip, only: settings.only };
+    match document {
         Document::Fencing(trace) => match implementation.fencing() {
-            Some(target) => replay(trace, hello, target, set_to),
+            Some(target) => replay(trace, hello, target, settings),
             None => absent::<Fencing>(),
         },
         Document::Compaction(trace) => match implementation.compaction() {
-            Some(target) => replay(trace, hello, target, set_to),
+            Some(target) => replay(trace, hello, target, settings),
             None => absent::<Compaction>(),
         },
-        Document::Replication(_) => inconclusive(format!("traces of {} are not replayed yet", header.protocol)),
-    };
-    if slip.is_some() {
-        implementation.slip(header.protocol, None);
+        Document::Replication(trace) => match implementation.replication() {
+            Some(target) => replay(trace, hello, target, settings),
+            None => absent::<Replication>(),
+        },
     }
-    replayed
 }
 
 fn absent<V: Vocabulary>() -> Replay {

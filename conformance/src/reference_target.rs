@@ -19,7 +19,7 @@ use fencepost_reference::coordinator::{Coordinator, Mutation, Rules, Survives, T
 
 use crate::target::{
     Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, PROTOCOL_VERSION, Prepared, Question, Ready, Reply,
-    Reset, Target, Unseen,
+    Reset, Settings, Target, Unseen,
 };
 
 /// The group of every trace.
@@ -34,7 +34,8 @@ const BASELINE: &str = "kafka-4.4";
 /// The reference coordinator.
 #[derive(Debug, Default)]
 pub struct ReferenceTarget {
-    mutation: Option<Mutation>,
+    /// The slip of the last reset, which a coordinator that takes over makes as well.
+    slip: Option<String>,
     system: Option<System>,
 }
 
@@ -45,25 +46,16 @@ impl ReferenceTarget {
         Self::default()
     }
 
-    /// Makes a slip from the next reset on, or none any more.
-    pub fn set_mutation(&mut self, mutation: Option<Mutation>) {
-        self.mutation = mutation;
-    }
-
-    /// The reference with one slip, whatever variant it is set to.
-    #[must_use]
-    pub fn with_mutation(mutation: Mutation) -> Self {
-        Self { mutation: Some(mutation), system: None }
-    }
-
-    fn rules(&self, variant: Option<&str>) -> Result<(Rules, FencingRules), String> {
-        let name = variant.unwrap_or(BASELINE);
+    fn rules(settings: Settings<'_>) -> Result<(Rules, FencingRules), String> {
+        let name = settings.variant.unwrap_or(BASELINE);
         let known = variants::find(Protocol::Fencing, name).map(|variant| variant.rules);
         let Some(variants::Rules::Fencing(fencing)) = known else {
             return Err(format!("there is no variant `{name}` of fencing"));
         };
         let rules = rules_of(fencing);
-        Ok((self.mutation.map_or(rules.clone(), |mutation| rules.with(mutation)), fencing))
+        // A slip that is none of the coordinator's is a client's.
+        let mutation = Mutation::ALL.iter().find(|mutation| Some(mutation.name()) == settings.slip);
+        Ok((mutation.map_or(rules.clone(), |mutation| rules.with(*mutation)), fencing))
     }
 }
 
@@ -140,7 +132,8 @@ impl Target<Fencing> for ReferenceTarget {
     }
 
     fn reset(&mut self, reset: &Reset<'_, Fencing>) -> Result<Ready, Fault> {
-        let (rules, fencing) = match self.rules(reset.variant) {
+        self.slip = reset.settings.slip.map(ToOwned::to_owned);
+        let (rules, fencing) = match Self::rules(reset.settings) {
             Ok(rules) => rules,
             Err(reason) => return Ok(Ready::Skipped(reason)),
         };
@@ -177,10 +170,15 @@ impl Target<Fencing> for ReferenceTarget {
     }
 
     fn step(&mut self, input: &Input<'_, Fencing>) -> Result<Reply<Fencing>, Fault> {
+        let slip = self.slip.as_deref();
         let fail_over_to = match input.action {
-            Action::Setup(Operation::FailOver(to)) | Action::Operation(Operation::FailOver(to)) => {
-                to.variant.as_deref().map(|variant| self.rules(Some(variant)).map(|(rules, _)| rules)).transpose()
-            }
+            Action::Setup(Operation::FailOver(to)) | Action::Operation(Operation::FailOver(to)) => to
+                .variant
+                .as_deref()
+                .map(|variant| {
+                    Self::rules(Settings { variant: Some(variant), slip, only: None }).map(|(rules, _)| rules)
+                })
+                .transpose(),
             _ => Ok(None),
         };
         let fail_over_to = match fail_over_to {
@@ -199,7 +197,7 @@ impl Target<Fencing> for ReferenceTarget {
     }
 
     fn call(&mut self, question: &Question<'_, Fencing>) -> Result<Decision<Fencing>, Fault> {
-        match self.rules(question.variant) {
+        match Self::rules(question.settings) {
             Ok((rules, _)) => functions::decide(&rules, question.given, question.call),
             Err(reason) => Ok(Decision::Skipped(reason)),
         }

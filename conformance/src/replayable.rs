@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use fencepost_fixtures::names::{BrokerName, MessageName};
 use fencepost_fixtures::trace::{Behaviour, Function, Vocabulary};
 
 use crate::target::{Feature, Unseen};
@@ -18,6 +19,15 @@ pub struct Difference {
     pub expected: String,
     /// What the target did.
     pub got: String,
+}
+
+/// What an operation does to a message that an earlier step sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageUse<'a> {
+    /// It arrives.
+    Arrives(&'a MessageName),
+    /// Its sender no longer waits for the answer.
+    GivenUp(&'a MessageName),
 }
 
 /// A protocol whose traces can be replayed.
@@ -46,6 +56,49 @@ pub trait Replayable: Vocabulary {
 
     /// What the target can show of a decision's outcome, so that two of them can be held against each other.
     fn visible_outcome(outcome: &Self::Outcome, unseen: &BTreeSet<Unseen>) -> Self::Outcome;
+
+    /// What of an answer a target with these features can show; none where nothing is left of it.
+    fn visible_answer(answer: &Self::Answer, has: &BTreeSet<Feature>) -> Option<Self::Answer> {
+        let _ = has;
+        Some(answer.clone())
+    }
+
+    /// The part of a state that is about places which are driven.
+    fn state_at(state: &Self::State, is_driven: &dyn Fn(&BrokerName) -> bool) -> Self::State {
+        let _ = is_driven;
+        state.clone()
+    }
+
+    /// Whether `at` is the controller: a place that many targets do not have.
+    #[must_use]
+    fn is_controller(at: &BrokerName) -> bool {
+        let _ = at;
+        false
+    }
+
+    /// How many brokers the system has; one where the protocol has no more.
+    fn brokers(configure: &Self::Configure) -> usize {
+        let _ = configure;
+        1
+    }
+
+    /// What an operation does to a message.
+    fn message_use(operation: &Self::Operation) -> Option<MessageUse<'_>> {
+        let _ = operation;
+        None
+    }
+
+    /// Who gets a message.
+    fn receiver(message: &Self::Message) -> &BrokerName;
+
+    /// Whether a message answers a request.
+    fn is_reply(message: &Self::Message) -> bool;
+
+    /// The message that a request which was completed is answered by; none where a client asked.
+    fn completed_message(completion: &Self::Completion) -> Option<Self::Message> {
+        let _ = completion;
+        None
+    }
 
     /// What stands on the other side of a request, as in `coordinator`.
     fn place() -> &'static str;

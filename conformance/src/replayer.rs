@@ -12,14 +12,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::ops::AddAssign;
 
+use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::trace::{Behaviour, Body, Function, Refusal, Step, Trace};
 use fencepost_fixtures::{KafkaError, TraceId};
 use serde::Serialize;
 
+use crate::relay::{Relay, compare_sends};
 use crate::replayable::{Difference, Replayable};
 use crate::target::{
     Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, Place, Prepared, Question, Ready, Reply, Reset,
-    Target, Unseen,
+    Settings, Target, Unseen,
 };
 
 /// How many expectations there were of each kind.
@@ -130,12 +132,12 @@ pub struct Replay {
     pub operations: usize,
 }
 
-/// Replays `trace` on `target`, which said `hello`, set to `variant` if that is given.
+/// Replays `trace` on `target`, which said `hello`, set to `settings`.
 pub fn replay<V: Replayable>(
     trace: &Trace<V>,
     hello: &Hello,
     target: &mut dyn Target<V>,
-    variant: Option<&str>,
+    settings: Settings<'_>,
 ) -> Replay {
     let planned = planned(trace);
     let id = &trace.header.id;
@@ -143,6 +145,8 @@ pub fn replay<V: Replayable>(
         id,
         hello,
         target,
+        settings,
+        relay: Relay::new(),
         unseen: unseen(hello),
         compared: Counts::default(),
         operations: 0,
@@ -150,10 +154,10 @@ pub fn replay<V: Replayable>(
     };
     let end = if hello.protocols.contains(&V::PROTOCOL) {
         match &trace.body {
-            Body::Function(function) => run.function(function, variant),
+            Body::Function(function) => run.function(function),
             Body::Behaviour(behaviour) => {
                 let decisive = trace.header.decisive.unwrap_or(behaviour.steps.len());
-                run.reset(behaviour, variant).and_then(|shift| match shift {
+                run.reset(behaviour).and_then(|shift| match shift {
                     0 => run.behaviour(behaviour, decisive),
                     by => run.behaviour(&V::shift(behaviour, by), decisive),
                 })
@@ -231,6 +235,8 @@ struct Run<'a, V: Replayable> {
     id: &'a TraceId,
     hello: &'a Hello,
     target: &'a mut dyn Target<V>,
+    settings: Settings<'a>,
+    relay: Relay<V>,
     unseen: BTreeSet<Unseen>,
     compared: Counts,
     operations: usize,
@@ -242,14 +248,27 @@ impl<V: Replayable> Run<'_, V> {
         self.hello.kinds.contains(&kind)
     }
 
-    fn function(&mut self, function: &Function<V>, variant: Option<&str>) -> Result<(), End> {
+    fn has_feature(&self, feature: Feature) -> bool {
+        self.hello.features.contains(&feature)
+    }
+
+    /// Whether the steps of this place go to the target.
+    fn drives(&self, place: &BrokerName) -> bool {
+        match self.settings.only {
+            Some(only) => place == only,
+            None => !V::is_controller(place) || self.has_feature(Feature::Controller),
+        }
+    }
+
+    fn function(&mut self, function: &Function<V>) -> Result<(), End> {
         if !self.has(Kind::Function) {
             return Err(End::Inconclusive("the target has no functions to call".to_owned()));
         }
         if let Some(feature) = V::call_lacks(function, &self.hello.features) {
             return Err(End::Inconclusive(format!("the target does not have the feature `{feature}`")));
         }
-        let question = Question { trace: self.id, given: &function.given, call: &function.call, variant };
+        let question =
+            Question { trace: self.id, given: &function.given, call: &function.call, settings: self.settings };
         let at = Place::step(1);
         let decision = self.target.call(&question).map_err(|fault| End::broken(at, fault))?;
         self.operations += 1;
@@ -285,14 +304,18 @@ impl<V: Replayable> Run<'_, V> {
     }
 
     /// Makes an empty system, and says by how much its epochs are above those of the trace.
-    fn reset(&mut self, behaviour: &Behaviour<V>, variant: Option<&str>) -> Result<i32, End> {
+    fn reset(&mut self, behaviour: &Behaviour<V>) -> Result<i32, End> {
         if !self.has(Kind::Wire) && !self.has(Kind::State) {
             return Err(End::Inconclusive("the target has functions only".to_owned()));
         }
         if let Some(feature) = V::configure_lacks(&behaviour.configure, &self.hello.features) {
             return Err(lacks(feature, "the configuration"));
         }
-        let reset = Reset { trace: self.id, configure: &behaviour.configure, variant };
+        let brokers = V::brokers(&behaviour.configure);
+        if brokers > 1 && self.settings.only.is_none() && !self.has_feature(Feature::Cluster) {
+            return Err(End::Inconclusive("the target has one broker: choose which it is with --at".to_owned()));
+        }
+        let reset = Reset { trace: self.id, configure: &behaviour.configure, settings: self.settings };
         match self.target.reset(&reset).map_err(|fault| End::Broken(Box::new(Breakdown { at: None, fault })))? {
             Ready::Ok(Prepared { first_epoch, unseen }) => {
                 self.unseen.extend(unseen);
@@ -303,10 +326,15 @@ impl<V: Replayable> Run<'_, V> {
     }
 
     fn behaviour(&mut self, behaviour: &Behaviour<V>, decisive: usize) -> Result<(), End> {
+        let decisive = self.decisive(behaviour, decisive)?;
         self.setup(behaviour)?;
         let mut state = self.start(behaviour)?.map(|state| (0, state));
         let mut decided = decisive == 0 && self.has(Kind::State);
         for (step, number) in behaviour.steps.iter().zip(1..) {
+            if let Some(place) = step.at.as_ref().filter(|place| !self.drives(place)) {
+                self.relay.note(place, step, None);
+                continue;
+            }
             let missing = V::operation_lacks(&step.operation, &behaviour.configure, &self.hello.features);
             if let Some(feature) = missing {
                 return if decided { Ok(()) } else { Err(lacks(feature, &format!("step {number}"))) };
@@ -324,6 +352,18 @@ impl<V: Replayable> Run<'_, V> {
             Ok(())
         } else {
             Err(End::Inconclusive(format!("what is decisive, step {decisive}, can't be seen of this target")))
+        }
+    }
+
+    /// The step that has to be compared. Where only one broker is driven that is its last one.
+    fn decisive(&self, behaviour: &Behaviour<V>, decisive: usize) -> Result<usize, End> {
+        let Some(only) = self.settings.only else {
+            return Ok(decisive);
+        };
+        let at_it = |step: &Step<V>| step.at.as_ref() == Some(only);
+        match behaviour.steps.iter().rposition(at_it) {
+            Some(last) => Ok(last + 1),
+            None => Err(End::Inconclusive(format!("no step of the trace is at {only}"))),
         }
     }
 
@@ -367,7 +407,8 @@ impl<V: Replayable> Run<'_, V> {
             return Err(no_state(Place::START));
         };
         self.compared.states += 1;
-        let differences = V::differences(&behaviour.start, &state, &self.unseen);
+        let expected = V::state_at(&behaviour.start, &|place| self.drives(place));
+        let differences = V::differences(&expected, &state, &self.unseen);
         if differences.is_empty() {
             Ok(Some(state))
         } else {
@@ -386,8 +427,15 @@ impl<V: Replayable> Run<'_, V> {
         let (wire, sees) = (self.has(Kind::Wire), self.has(Kind::State));
         let at = Place::step(number);
         let observe = sees && (step.state.is_some() || (wire && !step.refuse.is_empty()));
-        let input =
-            Input { trace: self.id, at, broker: step.at.as_ref(), action: Action::Operation(&step.operation), observe };
+        let message = match &step.at {
+            Some(place) => self
+                .relay
+                .delivery(place, &step.operation)
+                .map_err(|error| End::Inconclusive(format!("the trace is broken at {at}: {error}")))?,
+            None => None,
+        };
+        let action = Action::Operation(&step.operation);
+        let input = Input { trace: self.id, at, broker: step.at.as_ref(), action, message, observe };
         let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
         self.operations += 1;
         if let Answered::Skipped(reason) = reply.answered {
@@ -398,7 +446,7 @@ impl<V: Replayable> Run<'_, V> {
         if wire {
             self.compared.answers += 1;
             compared = true;
-            compare_wire(step, &reply, &mut differences);
+            compare_wire(step, &reply, &self.hello.features, &mut differences);
         }
         if observe {
             let Some(got) = &reply.state else {
@@ -407,7 +455,8 @@ impl<V: Replayable> Run<'_, V> {
             if let Some(expected) = &step.state {
                 self.compared.states += 1;
                 compared = true;
-                differences.extend(V::differences(expected, got, &self.unseen));
+                let expected = V::state_at(expected, &|place| self.drives(place));
+                differences.extend(V::differences(&expected, got, &self.unseen));
             }
         }
         if !differences.is_empty() {
@@ -416,6 +465,9 @@ impl<V: Replayable> Run<'_, V> {
         }
         if let Some(read) = &reply.state {
             *state = Some((number, read.clone()));
+        }
+        if let Some(place) = &step.at {
+            self.relay.note(place, step, Some(&reply));
         }
         if wire && !step.refuse.is_empty() {
             let asked = self.refusals(behaviour, step, number, reply.state.as_ref())?;
@@ -435,7 +487,9 @@ impl<V: Replayable> Run<'_, V> {
     ) -> Result<bool, End> {
         let mut asked = false;
         for (refusal, index) in step.refuse.iter().zip(1..) {
-            if V::operation_lacks(&refusal.operation, &behaviour.configure, &self.hello.features).is_some() {
+            if V::operation_lacks(&refusal.operation, &behaviour.configure, &self.hello.features).is_some()
+                || refusal.at.as_ref().is_some_and(|place| !self.drives(place))
+            {
                 continue;
             }
             let at = Place::within(number, index);
@@ -445,6 +499,7 @@ impl<V: Replayable> Run<'_, V> {
                 at,
                 broker: broker.as_ref(),
                 action: Action::Operation(operation),
+                message: None,
                 observe: false,
             };
             let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
@@ -463,7 +518,7 @@ impl<V: Replayable> Run<'_, V> {
                 });
             }
             compare_named("completes", &BTreeMap::new(), &reply.completes, V::completion_phrase, &mut differences);
-            compare_named("sends", &BTreeMap::new(), &reply.sends, V::message_phrase, &mut differences);
+            compare_sends::<V>(&BTreeMap::new(), &reply.sends, &mut differences);
             if !differences.is_empty() {
                 self.past(number, step);
                 let before = state.map(|state| (number, state));
@@ -500,7 +555,7 @@ impl<V: Replayable> Run<'_, V> {
     }
 
     fn ask(&mut self, at: Place, action: Action<'_, V>, observe: bool) -> Result<Reply<V>, End> {
-        let input = Input { trace: self.id, at, broker: None, action, observe };
+        let input = Input { trace: self.id, at, broker: None, action, message: None, observe };
         let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
         self.operations += usize::from(!matches!(input.action, Action::Observe));
         Ok(reply)
@@ -557,8 +612,18 @@ fn no_state(at: Place) -> End {
     End::broken(at, Fault::broken(message))
 }
 
-fn compare_wire<V: Replayable>(step: &Step<V>, reply: &Reply<V>, differences: &mut Vec<Difference>) {
-    let equal = match (&step.answer, step.error, &reply.answered) {
+fn compare_wire<V: Replayable>(
+    step: &Step<V>,
+    reply: &Reply<V>,
+    has: &BTreeSet<Feature>,
+    differences: &mut Vec<Difference>,
+) {
+    let expected = step.answer.as_ref().and_then(|answer| V::visible_answer(answer, has));
+    let got = match &reply.answered {
+        Answered::Answer(answer) => V::visible_answer(answer, has).map_or(Answered::Nothing, Answered::Answer),
+        other => other.clone(),
+    };
+    let equal = match (&expected, step.error, &got) {
         (Some(expected), None, Answered::Answer(got)) => expected == got,
         (None, Some(expected), Answered::Error(got)) => expected.name() == got,
         (None, None, Answered::Nothing) => true,
@@ -571,7 +636,7 @@ fn compare_wire<V: Replayable>(step: &Step<V>, reply: &Reply<V>, differences: &m
             got: answered_phrase::<V>(&reply.answered),
         });
     }
-    compare_named("sends", &step.sends, &reply.sends, V::message_phrase, differences);
+    compare_sends::<V>(&step.sends, &reply.sends, differences);
     compare_named("completes", &step.completes, &reply.completes, V::completion_phrase, differences);
 }
 

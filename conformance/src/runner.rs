@@ -8,11 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::{Document, Protocol, TraceId};
 
 use crate::implementation::{Implementation, Launcher, replay_document};
 use crate::replayer::{Counts, Replay, Verdict};
-use crate::target::{Fault, FaultKind, Hello};
+use crate::target::{Fault, FaultKind, Hello, Settings};
 
 /// How many starts in a row may fail before the rest is not run.
 const FAILED_STARTS_LIMIT: usize = 3;
@@ -22,6 +23,8 @@ const FAILED_STARTS_LIMIT: usize = 3;
 pub struct Options<'a> {
     /// What the target is set to; without it, for each trace the variant that it was recorded under.
     pub variant: Option<&'a str>,
+    /// The only broker that is driven, in protocols that have several.
+    pub only: Option<&'a BrokerName>,
     /// How many implementations run side by side; at least one.
     pub jobs: usize,
     /// Set to end the run early.
@@ -198,7 +201,8 @@ impl Shared<'_> {
             let begin = Instant::now();
             let replay = match started.take().map_or_else(|| self.start(), Ok) {
                 Ok((mut implementation, hello)) => {
-                    let replay = replay_document(trace, &hello, implementation.as_mut(), self.options.variant);
+                    let settings = Settings { variant: self.options.variant, slip: None, only: self.options.only };
+                    let replay = replay_document(trace, &hello, implementation.as_mut(), settings);
                     if !matches!(replay.verdict, Verdict::Broken(_)) {
                         started = Some((implementation, hello));
                     }

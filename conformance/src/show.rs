@@ -27,8 +27,9 @@ pub fn show(document: &Document, form: Form) -> Result<String, YamlError> {
         (Form::Mermaid, Document::Fencing(trace)) => Ok(mermaid(trace)),
         (Form::Text, Document::Compaction(trace)) => Ok(text(trace)),
         (Form::Mermaid, Document::Compaction(trace)) => Ok(mermaid(trace)),
-        // Replication has no words of its own yet; what is written can be read.
-        (Form::Text | Form::Mermaid, Document::Replication(_)) | (Form::Yaml, _) => reader::to_yaml(document),
+        (Form::Text, Document::Replication(trace)) => Ok(text(trace)),
+        (Form::Mermaid, Document::Replication(trace)) => Ok(mermaid(trace)),
+        (Form::Yaml, _) => reader::to_yaml(document),
     }
 }
 

@@ -13,7 +13,7 @@ use fencepost_fixtures::{Protocol, TraceId};
 use crate::implementation::{Implementation, Launcher};
 use crate::target::{
     Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, Place, Prepared, Question, Ready, Reply, Reset,
-    Target,
+    Settings, Target,
 };
 
 /// One check.
@@ -181,7 +181,7 @@ impl Conversation {
             max_size: None,
             replication: None,
         };
-        let reset = Reset { trace: &trace()?, configure: &configure, variant: None };
+        let reset = Reset { trace: &trace()?, configure: &configure, settings: Settings::default() };
         match self.target()?.reset(&reset)? {
             Ready::Ok(Prepared { first_epoch, .. }) => Ok(first_epoch),
             Ready::Skipped(reason) => Err(Fault::broken(format!("a plain reset was skipped: {reason}"))),
@@ -191,7 +191,7 @@ impl Conversation {
     fn step(&mut self, number: usize, operation: Option<&Operation>, observe: bool) -> Result<Reply<Fencing>, Fault> {
         let action = operation.map_or(Action::Observe, Action::Operation);
         let trace = trace()?;
-        let input = Input { trace: &trace, at: Place::step(number), broker: None, action, observe };
+        let input = Input { trace: &trace, at: Place::step(number), broker: None, action, message: None, observe };
         self.target()?.step(&input)
     }
 
@@ -235,7 +235,7 @@ impl Conversation {
         };
         let given = Given { members: BTreeMap::from([(member.clone(), state)]) };
         let call = Call::EpochCheck { member, epoch: Epoch(epoch), owned: None };
-        self.target()?.call(&Question { trace: &trace()?, given: &given, call: &call, variant: None })
+        self.target()?.call(&Question { trace: &trace()?, given: &given, call: &call, settings: Settings::default() })
     }
 }
 

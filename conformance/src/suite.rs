@@ -21,7 +21,7 @@ use crate::fingerprint::oracle;
 use crate::implementation::{FencingOnly, replay_document};
 use crate::replayer::Verdict;
 use crate::report::terminal;
-use crate::target::Target;
+use crate::target::{Settings, Target};
 
 /// Runs the embedded traces of fencing as tests, each on a new target.
 pub fn fencing<T, F>(new: F) -> Conclusion
@@ -44,7 +44,8 @@ where
 
 fn test<T: Target<Fencing> + Send>(document: &Document, mut target: T) -> Result<Completion, Failed> {
     let hello = target.hello()?;
-    let replay = replay_document(document, &hello, &mut FencingOnly(target), oracle(Protocol::Fencing));
+    let settings = Settings { variant: oracle(Protocol::Fencing), ..Settings::default() };
+    let replay = replay_document(document, &hello, &mut FencingOnly(target), settings);
     match replay.verdict {
         Verdict::Passed => Ok(Completion::Completed),
         Verdict::Inconclusive(reason) => Ok(Completion::ignored_with(reason)),

@@ -177,6 +177,24 @@ features! {
     SegmentDeletion = "segment_deletion",
     /// Producers are forgotten when they wrote nothing for long enough.
     ProducerExpiration = "producer_expiration",
+    /// The controller can be driven, not the brokers alone.
+    Controller = "controller",
+    /// Several brokers at once. Without it a trace is replayed at one of them (`replay --at`).
+    Cluster = "cluster",
+    /// Power fails: what was not flushed is lost; the high watermark's checkpoint is as old as it was.
+    PowerLoss = "power_loss",
+    /// `leader-epoch-checkpoint` can be damaged while the broker is down.
+    CheckpointDamage = "checkpoint_damage",
+    /// The high watermark's checkpoint is written on demand.
+    CheckpointOnDemand = "checkpoint_on_demand",
+    /// A replica moves to another log directory.
+    FutureReplica = "future_replica",
+    /// Message formats before 0.11.
+    OldMessageFormats = "old_message_formats",
+    /// Truncations below the high watermark are shown.
+    TruncationEffects = "truncation_effects",
+    /// A parked request's wait time, or a produce request's, runs out on demand.
+    RequestTimeouts = "request_timeouts",
 }
 
 impl fmt::Display for Feature {
@@ -209,6 +227,14 @@ pub enum Unseen {
     FirstDirty,
     /// The last stable offset.
     LastStable,
+    /// The epoch cache.
+    Epochs,
+    /// What a leader knows of the followers.
+    Remote,
+    /// The in-sync replicas that a leader has proposed.
+    PendingIsr,
+    /// Whether a fetcher has given the partition up.
+    Failed,
 }
 
 /// What *reset* is given.
@@ -218,8 +244,20 @@ pub struct Reset<'a, V: Vocabulary> {
     pub trace: &'a TraceId,
     /// What the empty system is made of.
     pub configure: &'a V::Configure,
+    /// What the target is set to.
+    pub settings: Settings<'a>,
+}
+
+/// What a target is set to for a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings<'a> {
     /// The variant to be set to; only where *hello* lists variants.
     pub variant: Option<&'a str>,
+    /// The slip to make: one that the trace was recorded with, or one that a test makes. What can't make it goes on as it
+    /// is.
+    pub slip: Option<&'a str>,
+    /// The only broker that steps will go to. The setup still goes to all of them, and messages come from all.
+    pub only: Option<&'a BrokerName>,
 }
 
 /// Whether a reset worked.
@@ -338,8 +376,23 @@ pub struct Input<'a, V: Vocabulary> {
     pub broker: Option<&'a BrokerName>,
     /// What is to be done.
     pub action: Action<'a, V>,
+    /// The message that a `deliver` or a `fail` is about.
+    pub message: Option<Delivery<'a, V>>,
     /// Whether the whole state is asked for afterwards.
     pub observe: bool,
+}
+
+/// A message that arrives, or that its sender gives up.
+#[derive(Debug)]
+pub struct Delivery<'a, V: Vocabulary> {
+    /// Who sent it.
+    pub from: &'a BrokerName,
+    /// What the target called it when it sent it; none where it comes from a place that is not driven.
+    pub label: Option<&'a MessageName>,
+    /// Of an answer: what the target called the request when it sent it.
+    pub reply_to: Option<&'a MessageName>,
+    /// The message, as it stands in the trace. What the target sent was equal to it.
+    pub content: &'a V::Message,
 }
 
 /// What a step did.
@@ -347,7 +400,7 @@ pub struct Input<'a, V: Vocabulary> {
 pub struct Reply<V: Vocabulary> {
     /// What was answered at once.
     pub answered: Answered<V>,
-    /// The messages sent, by name.
+    /// The messages sent, by names of the target's own, which no two messages of a trace share.
     pub sends: BTreeMap<MessageName, V::Message>,
     /// Earlier requests that were answered now.
     pub completes: BTreeMap<MessageName, V::Completion>,
@@ -391,8 +444,8 @@ pub struct Question<'a, V: Vocabulary> {
     pub given: &'a V::Given,
     /// The decision asked for.
     pub call: &'a V::Call,
-    /// The variant to decide by; only where *hello* lists variants.
-    pub variant: Option<&'a str>,
+    /// What the target is set to.
+    pub settings: Settings<'a>,
 }
 
 /// What a pure decision was.

@@ -33,6 +33,12 @@ pub enum Command<'a, V: Vocabulary> {
         /// The variant to be set to; only if hello lists variants.
         #[serde(skip_serializing_if = "Option::is_none")]
         variant: Option<&'a str>,
+        /// A slip to make; only if hello lists variants. What can't make it goes on as it is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slip: Option<&'a str>,
+        /// The only broker that steps will go to. The setup still goes to all, and messages come from all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        only: Option<&'a BrokerName>,
     },
     /// Do one operation, or observe, or make one decision.
     Step {
@@ -46,6 +52,9 @@ pub enum Command<'a, V: Vocabulary> {
         /// The operation; absent where the state is only read.
         #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
         operation: Option<Doing<'a, V>>,
+        /// The message that a `deliver` or a `fail` is about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<MessageLine<'a, V>>,
         /// Whether the whole state is asked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         observe: Option<bool>,
@@ -61,6 +70,23 @@ pub enum Command<'a, V: Vocabulary> {
     },
     /// No more will be asked; end.
     Bye {},
+}
+
+/// A message that arrives, or that its sender gives up.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(bound = "")]
+#[schemars(bound = "", rename = "Delivery_{V}")]
+pub struct MessageLine<'a, V: Vocabulary> {
+    /// Who sent it.
+    pub from: &'a BrokerName,
+    /// The name that the driver gave it in `sends`; absent where it comes from a place that is not driven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<&'a MessageName>,
+    /// Of an answer: the name that the driver gave the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<&'a MessageName>,
+    /// The message.
+    pub content: &'a V::Message,
 }
 
 /// An operation of a step or of the setup.
@@ -120,7 +146,7 @@ pub struct Ok<V: Vocabulary> {
     /// The answer to the operation, if it is answered at once.
     #[serde(default)]
     pub answer: Option<V::Answer>,
-    /// The messages sent.
+    /// The messages sent, by names of the driver's own, which no two messages of a trace share.
     #[serde(default)]
     pub sends: BTreeMap<MessageName, V::Message>,
     /// Earlier requests that were answered now.

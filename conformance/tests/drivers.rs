@@ -16,7 +16,7 @@ use fencepost_conformance::driver::DriverCommand;
 use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::{Breakdown, Verdict};
 use fencepost_conformance::runner::{self, Options, Run};
-use fencepost_conformance::target::{Action, Answered, FaultKind, Input, Place, Ready, Reset, Target};
+use fencepost_conformance::target::{Action, Answered, FaultKind, Input, Place, Ready, Reset, Settings, Target};
 use fencepost_fixtures::fencing::{Configure, Fencing, Operation};
 use fencepost_fixtures::{Document, TraceId, reader};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -91,7 +91,7 @@ fn run(mode: &str, ids: &[&str], jobs: usize) -> Result<Run, Failed> {
     let documents = ids.iter().map(document).collect::<Result<Vec<_>, _>>()?;
     let documents: Vec<&Document> = documents.iter().collect();
     let cancelled = AtomicBool::new(false);
-    Ok(runner::run(&documents, &command(mode)?, &Options { variant: None, jobs, cancelled: &cancelled })?)
+    Ok(runner::run(&documents, &command(mode)?, &Options { variant: None, only: None, jobs, cancelled: &cancelled })?)
 }
 
 fn check(holds: bool, what: impl std::fmt::Debug) -> Result<(), Failed> {
@@ -144,7 +144,7 @@ fn can_not_be_started() -> Result<(), Failed> {
     let cancelled = Arc::new(AtomicBool::new(false));
     let command = DriverCommand::parse("/there/is/no/such/program", STEP_LIMIT, STEP_LIMIT, Arc::clone(&cancelled))?;
     let document = trace("fencing/good")?;
-    let options = Options { variant: None, jobs: 1, cancelled: &cancelled };
+    let options = Options { variant: None, only: None, jobs: 1, cancelled: &cancelled };
     match runner::run(&[&document], &command, &options) {
         Err(fault) => check(fault.kind == FaultKind::NotStarted, fault),
         Ok(run) => Err(format!("{run:#?}").into()),
@@ -357,7 +357,11 @@ fn answer(target: &mut ReferenceTarget, command: &Value) -> Option<Value> {
         }
         (Some("reset"), Some(trace)) => {
             let configure: Configure = serde_json::from_value(command["configure"].clone()).expect("a configuration");
-            let ready = target.reset(&Reset { trace: &trace, configure: &configure, variant: Some("kafka-4.3") });
+            let ready = target.reset(&Reset {
+                trace: &trace,
+                configure: &configure,
+                settings: Settings { variant: Some("kafka-4.3"), ..Settings::default() },
+            });
             Some(match ready.expect("the reference is never broken") {
                 Ready::Ok(prepared) => json!({ "trace": trace, "ok": prepared }),
                 Ready::Skipped(reason) => json!({ "trace": trace, "skipped": reason }),
@@ -369,7 +373,7 @@ fn answer(target: &mut ReferenceTarget, command: &Value) -> Option<Value> {
                 command.get("do").map(|operation| serde_json::from_value(operation.clone()).expect("an operation"));
             let action = operation.as_ref().map_or(Action::Observe, Action::Operation);
             let observe = command["observe"] == true;
-            let input = Input { trace: &trace, at, broker: None, action, observe };
+            let input = Input { trace: &trace, at, broker: None, action, message: None, observe };
             let reply = target.step(&input).expect("the reference is never broken");
             let mut rest = json!({});
             if let Some(state) = &reply.state {

@@ -6,17 +6,19 @@
 //! So a counterexample reproduces under its broken variant, its twin passes under the right one, and a `holds_for` that is
 //! wrong is found out whichever way it is wrong.
 
+use std::collections::BTreeSet;
+
 use fencepost_conformance::fingerprint::oracle;
 use fencepost_conformance::implementation::{Implementation as _, Reference, replay_document};
-use fencepost_conformance::reference_log::ReferenceLog;
-use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::{Replay, Verdict};
 use fencepost_conformance::report::terminal;
-use fencepost_fixtures::compaction::{Compaction, Operation};
-use fencepost_fixtures::trace::{Body, Step};
-use fencepost_fixtures::variants::{self, HorizonRule, Rules, Variant};
+use fencepost_conformance::target::Settings;
+use fencepost_fixtures::names::BrokerName;
+use fencepost_fixtures::replication::CONTROLLER;
+use fencepost_fixtures::trace::{Body, Trace};
+use fencepost_fixtures::variants;
 use fencepost_fixtures::{Document, Protocol, corpus};
-use fencepost_reference::{coordinator, storage};
+use fencepost_reference::{coordinator, replica, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Slips of clients: what the coordinator does in their traces is its variant's.
@@ -27,9 +29,7 @@ fn main() {
         let broken: Vec<String> = corpus::read().filter_map(Result::err).map(|e| e.to_string()).collect();
         if broken.is_empty() { Ok(()) } else { Err(broken.join("\n").into()) }
     })];
-    let mut documents: Vec<Document> = corpus::all().map(|fixture| fixture.document).collect();
-    // The reference has no replica yet.
-    documents.retain(|document| document.header().protocol != Protocol::Replication);
+    let documents: Vec<Document> = corpus::all().map(|fixture| fixture.document).collect();
     tests.extend(
         documents.into_iter().map(|document| {
             Trial::test(document.header().id.to_string(), move || holds_exactly_where_it_says(&document))
@@ -38,26 +38,30 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
 
-/// A reference with the slip of this name, if it can make it.
-fn slipping(protocol: Protocol, slip: &str) -> Option<Reference> {
-    let mut reference = Reference::default();
+/// Whether the reference can make the slip of this name.
+fn can_slip(protocol: Protocol, slip: &str) -> bool {
     match protocol {
-        Protocol::Fencing => {
-            let mutation = *coordinator::Mutation::ALL.iter().find(|mutation| mutation.name() == slip)?;
-            reference.coordinator = ReferenceTarget::with_mutation(mutation);
-        }
-        Protocol::Compaction => {
-            let mutation = *storage::mutation::Mutation::ALL.iter().find(|mutation| mutation.name() == slip)?;
-            reference.log = ReferenceLog::with_mutation(mutation);
-        }
-        Protocol::Replication => return None,
+        Protocol::Fencing => coordinator::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
+        Protocol::Compaction => storage::mutation::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
+        Protocol::Replication => replica::slip::Slip::ALL.iter().any(|known| known.name() == slip),
     }
-    Some(reference)
 }
 
-fn replay(document: &Document, variant: &str, mut reference: Reference) -> Result<Replay, Failed> {
+fn replay(document: &Document, settings: Settings<'_>) -> Result<Replay, Failed> {
+    let mut reference = Reference::default();
     let hello = reference.hello()?;
-    Ok(replay_document(document, &hello, &mut reference, Some(variant)))
+    Ok(replay_document(document, &hello, &mut reference, settings))
+}
+
+/// The brokers at which a trace of replication has steps.
+fn driven(document: &Document) -> BTreeSet<BrokerName> {
+    match document {
+        Document::Replication(Trace { body: Body::Behaviour(behaviour), .. }) => {
+            let places = behaviour.steps.iter().filter_map(|step| step.at.clone());
+            places.filter(|place| place.as_str() != CONTROLLER).collect()
+        }
+        _ => BTreeSet::new(),
+    }
 }
 
 fn says(document: &Document, verdict: &Verdict) -> String {
@@ -67,45 +71,27 @@ fn says(document: &Document, verdict: &Verdict) -> String {
     }
 }
 
-/// Whether `holds_for` need not name the variant: where a client writes a horizon, the model does not say when rules that
-/// know no horizons lose it.
-fn is_left_open(document: &Document, variant: &Variant) -> bool {
-    let (Document::Compaction(trace), Rules::Compaction(rules)) = (document, variant.rules) else { return false };
-    let Body::Behaviour(behaviour) = &trace.body else { return false };
-    let by_client =
-        |step: &Step<Compaction>| matches!(&step.operation, Operation::Append(append) if append.horizon_ms.is_some());
-    let is_named = trace.header.holds_for.iter().any(|name| name == variant.name);
-    rules.tombstones != HorizonRule::BatchHeader && !is_named && behaviour.steps.iter().any(by_client)
-}
-
 fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
     let header = document.header();
-    if let Some(slip) = header.mutant.as_ref().filter(|slip| !OF_A_CLIENT.contains(&slip.as_str())) {
-        // A slip of the coordinator, or of the cleaner, has to look the same in the reference.
-        let Some(reference) = slipping(header.protocol, slip) else {
-            return Err(format!("the reference knows no slip {slip}").into());
-        };
-        let verdict = replay(document, &header.variant, reference)?.verdict;
+    let own = header.mutant.as_deref().filter(|slip| !OF_A_CLIENT.contains(slip));
+    if own.is_some_and(|slip| !can_slip(header.protocol, slip)) {
+        return Err(format!("the reference knows no slip {}", own.unwrap_or_default()).into());
+    }
+    // A slip of the coordinator, of the cleaner, or of a broker has to look the same in the reference. A trace of several
+    // brokers has to be met by each of them alone as well, with the messages of the others as recorded.
+    let alone = driven(document);
+    for only in std::iter::once(None).chain(alone.iter().map(Some)) {
+        let settings = Settings { variant: Some(&header.variant), slip: own, only };
+        let verdict = replay(document, settings)?.verdict;
         if verdict != Verdict::Passed {
-            return Err(format!(
-                "does not reproduce with the slip {slip}:
-{}",
-                says(document, &verdict)
-            )
-            .into());
-        }
-    } else {
-        let verdict = replay(document, &header.variant, Reference::default())?.verdict;
-        if verdict != Verdict::Passed {
-            let variant = &header.variant;
-            return Err(format!("does not reproduce under its own {variant}:\n{}", says(document, &verdict)).into());
+            let slip = own.map(|slip| format!(" with the slip {slip}")).unwrap_or_default();
+            let at = only.map(|broker| format!(" at {broker} alone")).unwrap_or_default();
+            let said = says(document, &verdict);
+            return Err(format!("does not reproduce under its own {}{slip}{at}:\n{said}", header.variant).into());
         }
     }
     for variant in variants::of(header.protocol) {
-        if is_left_open(document, variant) {
-            continue;
-        }
-        let verdict = replay(document, variant.name, Reference::default())?.verdict;
+        let verdict = replay(document, Settings { variant: Some(variant.name), ..Settings::default() })?.verdict;
         let expected = header.holds_for.iter().any(|name| name == variant.name);
         match &verdict {
             Verdict::Passed if expected => {}

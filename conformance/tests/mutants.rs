@@ -8,11 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fencepost_conformance::implementation::{Implementation as _, Reference, replay_document};
-use fencepost_conformance::reference_log::ReferenceLog;
-use fencepost_conformance::reference_target::ReferenceTarget;
 use fencepost_conformance::replayer::Verdict;
+use fencepost_conformance::target::Settings;
 use fencepost_fixtures::{Document, Protocol, corpus};
-use fencepost_reference::{coordinator, storage};
+use fencepost_reference::{coordinator, replica, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The slips that no trace can show, each with its reason.
@@ -40,19 +39,23 @@ const OUT_OF_REACH: &[(&str, &str)] = &[
 enum Slip {
     Coordinator(coordinator::Mutation),
     Log(storage::mutation::Mutation),
+    Broker(replica::slip::Slip),
 }
 
 impl Slip {
     /// Every slip of the protocols that the reference has, in the order of the table.
     fn all() -> Vec<Self> {
         let coordinator = coordinator::Mutation::ALL.iter().copied().map(Self::Coordinator);
-        coordinator.chain(storage::mutation::Mutation::ALL.iter().copied().map(Self::Log)).collect()
+        let log = storage::mutation::Mutation::ALL.iter().copied().map(Self::Log);
+        let broker = replica::slip::Slip::ALL.iter().copied().map(Self::Broker);
+        coordinator.chain(log).chain(broker).collect()
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Coordinator(mutation) => mutation.name(),
             Self::Log(mutation) => mutation.name(),
+            Self::Broker(slip) => slip.name(),
         }
     }
 
@@ -60,16 +63,8 @@ impl Slip {
         match self {
             Self::Coordinator(_) => Protocol::Fencing,
             Self::Log(_) => Protocol::Compaction,
+            Self::Broker(_) => Protocol::Replication,
         }
-    }
-
-    fn reference(self) -> Reference {
-        let mut reference = Reference::default();
-        match self {
-            Self::Coordinator(mutation) => reference.coordinator = ReferenceTarget::with_mutation(mutation),
-            Self::Log(mutation) => reference.log = ReferenceLog::with_mutation(mutation),
-        }
-        reference
     }
 }
 
@@ -92,9 +87,10 @@ fn caught_by(slip: Slip, documents: &[Document]) -> Vec<String> {
         .iter()
         .filter(|document| document.header().protocol == slip.protocol() && document.header().mutant.is_none())
         .filter_map(|document| {
-            let mut reference = slip.reference();
+            let mut reference = Reference::default();
             let hello = reference.hello().ok()?;
-            let replay = replay_document(document, &hello, &mut reference, None);
+            let settings = Settings { slip: Some(slip.name()), ..Settings::default() };
+            let replay = replay_document(document, &hello, &mut reference, settings);
             let length = replay.compared.total() + replay.not_compared.total();
             match replay.verdict {
                 Verdict::Failed(_) | Verdict::Broken(_) => Some((length, document.header().id.to_string())),

@@ -6,6 +6,7 @@
 //! | [`protocol`] | what the front end asks of a protocol |
 //! | [`fencing`] | the protocol `fencing`: offset commits while partitions move |
 //! | [`compaction`] | the protocol `compaction`: delete horizons of tombstones and markers |
+//! | [`replication`] | the protocol `replication`: leader epochs, the high watermark and the ISR |
 //! | [`registry`] | all protocols behind one type; configurations by name |
 //! | [`path`] | a path as a list of indices, and the walk along it |
 //! | [`runs`] | the count run and the shortest run, by Stateright's checker |

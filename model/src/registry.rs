@@ -18,6 +18,7 @@ use crate::limits::{Limits, Observer};
 use crate::path::{Indices, PathError, States, walk};
 use crate::protocol::{Aim, Claim, Configuration, Exported, Goal, Protocol, Tier};
 use crate::replication::Replication;
+use crate::replication::tla::{self, Tla, async_isr::AsyncIsr};
 use crate::runs::{self, Counted, Order, Shortest};
 use crate::search::{self, Labels};
 use crate::simulate::random_path;
@@ -266,7 +267,12 @@ impl Registry {
     /// Everything that fencepost models.
     #[must_use]
     pub fn shipped() -> Self {
-        Self::default().with::<Fencing>().with::<Compaction>().with::<Replication>()
+        Self::default()
+            .with::<Fencing>()
+            .with::<Compaction>()
+            .with::<Replication>()
+            .with::<Tla<tla::variants::Replication>>()
+            .with::<Tla<AsyncIsr>>()
     }
 
     /// Adds a protocol.

@@ -137,7 +137,7 @@ fn table_b_says_which_record_stays() {
     ] {
         let record = record(offset, key, value);
         let bytes = batch(BatchHeader::plain(Offset(offset)), horizon, std::slice::from_ref(&record));
-        let given = in_pass(|_| {}, |pass| judge_record(&view(&bytes), &record, &map, pass));
+        let given = in_pass(|_| {}, |pass| judge_record(&view(&bytes), &record.view(), &map, pass));
         assert_eq!(given, stays, "{row}");
     }
 }
@@ -150,8 +150,10 @@ fn table_b8_an_old_tombstone_stays_while_its_file_is_young() {
             let record = record(10, Some("k"), None);
             let mut bytes = Vec::new();
             legacy::write(&mut bytes, magic, Compression::None, None, std::slice::from_ref(&record)).expect("a record");
-            let given =
-                in_pass(|pass| pass.young_file = young_file, |pass| judge_record(&view(&bytes), &record, &map, pass));
+            let given = in_pass(
+                |pass| pass.young_file = young_file,
+                |pass| judge_record(&view(&bytes), &record.view(), &map, pass),
+            );
             assert_eq!(given, young_file);
         }
     }
@@ -166,7 +168,7 @@ fn before_kip_534_every_tombstone_went_by_the_file_of_its_segment() {
             let bytes = batch(BatchHeader::plain(Offset(10)), horizon, std::slice::from_ref(&record));
             let given = in_pass(
                 |pass| (pass.rules, pass.young_file) = (Rules::kafka_3_0(), young_file),
-                |pass| judge_record(&view(&bytes), &record, &map, pass),
+                |pass| judge_record(&view(&bytes), &record.view(), &map, pass),
             );
             assert_eq!(given, young_file);
         }
@@ -199,7 +201,7 @@ fn table_c_says_how_a_batch_is_written() {
         ("marker, A5", Some(NOW - 1), KeepRecords, vec![&value], true, Output::Verbatim),
     ] {
         let bytes = batch(BatchHeader::plain(Offset(10)), horizon, &[value.clone(), tombstone.clone()]);
-        let retained: Vec<_> = retained.into_iter().cloned().collect();
+        let retained: Vec<_> = retained.into_iter().map(Record::view).collect();
         let given = in_pass(|_| {}, |pass| judge_output(&view(&bytes), verdict, &retained, all, pass));
         assert_eq!(given, output, "{row}");
     }
@@ -212,9 +214,7 @@ fn a_tombstone_above_the_mapped_offsets_starts_the_clock_under_kafkas_rule_alone
     let given = |stamping| {
         in_pass(
             |pass| pass.rules.stamping = stamping,
-            |pass| {
-                judge_output(&view(&bytes), BatchVerdict::JudgeRecords, std::slice::from_ref(&tombstone), true, pass)
-            },
+            |pass| judge_output(&view(&bytes), BatchVerdict::JudgeRecords, &[tombstone.view()], true, pass),
         )
     };
     assert_eq!(given(Stamping::WhereverRetained), Output::Rebuild { horizon: Some(Millis(NOW + D)) });
@@ -227,7 +227,7 @@ fn the_repair_of_n1_stamps_a_batch_that_ends_at_the_last_mapped_offset() {
     let bytes = batch(BatchHeader::plain(Offset(X)), None, std::slice::from_ref(&tombstone));
     let given = in_pass(
         |pass| pass.rules = Rules::repaired(),
-        |pass| judge_output(&view(&bytes), BatchVerdict::JudgeRecords, std::slice::from_ref(&tombstone), true, pass),
+        |pass| judge_output(&view(&bytes), BatchVerdict::JudgeRecords, &[tombstone.view()], true, pass),
     );
     assert_eq!(given, Output::Rebuild { horizon: Some(Millis(NOW + D)) });
 }
@@ -243,9 +243,7 @@ fn an_old_format_is_stamped_only_where_it_is_converted() {
     ] {
         let given = in_pass(
             |pass| pass.rules.legacy = rule,
-            |pass| {
-                judge_output(&view(&bytes), BatchVerdict::JudgeRecords, std::slice::from_ref(&tombstone), true, pass)
-            },
+            |pass| judge_output(&view(&bytes), BatchVerdict::JudgeRecords, &[tombstone.view()], true, pass),
         );
         assert_eq!(given, output);
     }
@@ -257,7 +255,7 @@ fn before_kip_534_nothing_was_stamped() {
     let bytes = batch(BatchHeader::plain(Offset(10)), None, std::slice::from_ref(&tombstone));
     let given = in_pass(
         |pass| pass.rules = Rules::kafka_3_0(),
-        |pass| judge_output(&view(&bytes), BatchVerdict::JudgeRecords, std::slice::from_ref(&tombstone), true, pass),
+        |pass| judge_output(&view(&bytes), BatchVerdict::JudgeRecords, &[tombstone.view()], true, pass),
     );
     assert_eq!(given, Output::Verbatim);
 }

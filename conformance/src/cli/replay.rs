@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fencepost_fixtures::{Document, variants};
+use fencepost_fixtures::names::BrokerName;
+use fencepost_fixtures::trace::{Body, Vocabulary};
+use fencepost_fixtures::{Document, Trace, variants};
 
 use super::{Format, HoldAgainst, ReplayArgs, TargetArgs, color, fail, print};
 use crate::driver::DriverCommand;
@@ -79,9 +81,17 @@ pub(super) fn replay(arguments: &ReplayArgs) -> Exit {
         Ok(launcher) => launcher,
         Err(message) => return fail(message),
     };
-    let options =
-        Options { variant: arguments.variant.as_deref(), jobs: usize::from(arguments.jobs), cancelled: &cancelled };
-    let traces: Vec<&Document> = fixtures.iter().map(|fixture| &fixture.document).collect();
+    let options = Options {
+        variant: arguments.variant.as_deref(),
+        only: arguments.at.as_ref(),
+        jobs: usize::from(arguments.jobs),
+        cancelled: &cancelled,
+    };
+    let is_at = |document: &&Document| arguments.at.as_ref().is_none_or(|broker| has_a_step_at(document, broker));
+    let traces: Vec<&Document> = fixtures.iter().map(|fixture| &fixture.document).filter(is_at).collect();
+    if let (Some(broker), true) = (&arguments.at, traces.is_empty()) {
+        return fail(format!("none of the traces has a step at {broker}"));
+    }
     let run = match runner::run(&traces, launcher.as_ref(), &options) {
         Ok(run) => run,
         Err(fault) => return not_started(&fault),
@@ -112,6 +122,21 @@ pub(super) fn replay(arguments: &ReplayArgs) -> Exit {
         assessment.checked = Some(checked);
     }
     report(arguments, &assessment)
+}
+
+/// Whether a step of the trace goes to `broker`.
+fn has_a_step_at(document: &Document, broker: &BrokerName) -> bool {
+    fn any<V: Vocabulary>(trace: &Trace<V>, broker: &BrokerName) -> bool {
+        match &trace.body {
+            Body::Behaviour(behaviour) => behaviour.steps.iter().any(|step| step.at.as_ref() == Some(broker)),
+            Body::Function(_) => false,
+        }
+    }
+    match document {
+        Document::Fencing(trace) => any(trace, broker),
+        Document::Compaction(trace) => any(trace, broker),
+        Document::Replication(trace) => any(trace, broker),
+    }
 }
 
 fn read_expectations(path: &Path, to_be_written: bool) -> Result<Expectations, Exit> {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use fencepost_fixtures::compaction::{
     Answer, Call, CleanupPolicy, Compaction, Configure, Given, Operation, Outcome, State,
 };
+use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::trace::{Behaviour, Function, Never};
 
 use crate::replayable::{Difference, Replayable};
@@ -48,7 +49,7 @@ impl Replayable for Compaction {
             | Operation::FinishRound(_)
             | Operation::AbortRound(_) => &[(true, Feature::RoundsInSteps)],
             Operation::Crash(crash) => &[(true, Feature::Restart), (crash.during_swap.is_some(), Feature::CrashInSwap)],
-            Operation::Restart(_) => &[(true, Feature::Restart)],
+            Operation::Restart(_) | Operation::LoseCheckpoint(_) => &[(true, Feature::Restart)],
             Operation::Truncate(_) | Operation::Fetch(_) => &[(true, Feature::Followers)],
             Operation::DeleteRecords(_) | Operation::DeleteSegments(_) => &[(true, Feature::SegmentDeletion)],
             Operation::ExpireProducers(_) => &[(true, Feature::ProducerExpiration)],
@@ -114,6 +115,14 @@ impl Replayable for Compaction {
 
     fn visible_outcome(outcome: &Outcome, _: &BTreeSet<Unseen>) -> Outcome {
         outcome.clone()
+    }
+
+    fn receiver(message: &Never) -> &BrokerName {
+        match *message {}
+    }
+
+    fn is_reply(message: &Never) -> bool {
+        match *message {}
     }
 
     fn place() -> &'static str {

@@ -109,6 +109,7 @@ pub fn operation(operation: &Operation) -> String {
         Operation::FinishRound(_) => "the round ends".to_owned(),
         Operation::AbortRound(_) => "the round is aborted".to_owned(),
         Operation::Crash(asked) => crash(asked),
+        Operation::LoseCheckpoint(_) => "the cleaner's checkpoint is lost".to_owned(),
         Operation::Restart(_) => "the process is stopped and comes back".to_owned(),
         Operation::Truncate(offset) => format!("the log is truncated to {offset}"),
         Operation::DeleteRecords(offset) => format!("records below {offset} are deleted"),

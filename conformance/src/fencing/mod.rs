@@ -8,6 +8,7 @@ use fencepost_fixtures::fencing::{
     Answer, Call, Completion, Configure, Fencing, Given, Heartbeat, MemberState, Operation, Outcome, Replication,
     State, Timer,
 };
+use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::names::{Epoch, MemberName, TopicPartition};
 use fencepost_fixtures::trace::{Behaviour, Function, Never};
 
@@ -141,6 +142,14 @@ impl Replayable for Fencing {
             Outcome::Accepted(_) | Outcome::Bytes(_) => {}
         }
         outcome
+    }
+
+    fn receiver(message: &Never) -> &BrokerName {
+        match *message {}
+    }
+
+    fn is_reply(message: &Never) -> bool {
+        match *message {}
     }
 
     fn place() -> &'static str {

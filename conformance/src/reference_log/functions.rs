@@ -101,11 +101,11 @@ fn retain_record(
     let old = Pass { young_file: false, ..young };
     let batch = LogBatch::V2(RecordBatch::new(&batch)?);
     let is_old = tombstone && !rules.removal.has_horizons() && rules.removal != Removal::SegmentMtime;
-    if is_old && judge_record(&batch, &record, &map, &young) && offset <= given.mapped_to.unwrap_or_default() {
+    if is_old && judge_record(&batch, &record.view(), &map, &young) && offset <= given.mapped_to.unwrap_or_default() {
         return Ok(Decision::Skipped(BY_FILE.to_owned()));
     }
-    let retained = judge_record(&batch, &record, &map, &young);
-    if retained == judge_record(&batch, &record, &map, &old) {
+    let retained = judge_record(&batch, &record.view(), &map, &young);
+    if retained == judge_record(&batch, &record.view(), &map, &old) {
         Ok(Decision::Outcome(Outcome::Retained(retained)))
     } else {
         Ok(Decision::Skipped(BY_FILE.to_owned()))
@@ -145,8 +145,8 @@ fn retain_marker(
     let fate = |pass: &Pass<'_>| {
         let verdict = judge_batch(&batch, discardable, pass);
         let stays = verdict != BatchVerdict::DropRecords;
-        let retained = if stays { records.as_slice() } else { &[] };
-        match judge_output(&batch, verdict, retained, stays || records.is_empty(), pass) {
+        let retained: Vec<_> = records.iter().filter(|_| stays).map(Record::view).collect();
+        match judge_output(&batch, verdict, &retained, stays || records.is_empty(), pass) {
             Output::Nothing => MarkerFate::Removed,
             Output::Header => MarkerFate::Emptied,
             Output::Verbatim => MarkerFate::Kept,
@@ -182,9 +182,10 @@ fn rebuilt(
     if keep_header {
         (pass.high_watermark, pass.upper_bound) = (batch.next_offset(), batch.next_offset());
     }
-    let records = batch.records_within(bytes.len().max(1 << 20))?;
+    let unpacked = batch.unpacked(bytes.len().max(1 << 20))?;
+    let records = unpacked.records()?;
     let count = records.len();
-    let kept: Vec<Record> = records.into_iter().filter(|record| retained.contains(&record.offset.0)).collect();
+    let kept: Vec<_> = records.into_iter().filter(|record| retained.contains(&record.offset.0)).collect();
     let verdict = match (batch.is_control(), kept.is_empty()) {
         (_, true) => BatchVerdict::DropRecords,
         (true, false) => judge_batch(&batch, discardable_marker, &pass),

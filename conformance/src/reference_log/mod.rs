@@ -24,13 +24,12 @@ use fencepost_reference::storage::mutation::Mutation;
 use self::system::System;
 use crate::target::{
     Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, PROTOCOL_VERSION, Prepared, Question, Ready, Reply,
-    Reset, Target,
+    Reset, Settings, Target,
 };
 
 /// The reference log, in this process.
 #[derive(Debug, Default)]
 pub struct ReferenceLog {
-    mutation: Option<Mutation>,
     system: Option<System>,
 }
 
@@ -40,17 +39,11 @@ impl ReferenceLog {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
-    /// Makes a slip from the next reset on, or none any more.
-    pub fn set_mutation(&mut self, mutation: Option<Mutation>) {
-        self.mutation = mutation;
-    }
-
-    /// With one slip.
-    #[must_use]
-    pub fn with_mutation(mutation: Mutation) -> Self {
-        Self { mutation: Some(mutation), system: None }
-    }
+/// The slip that is asked for, if it is one of the log's.
+fn mutation(settings: Settings<'_>) -> Option<Mutation> {
+    Mutation::ALL.iter().find(|mutation| Some(mutation.name()) == settings.slip).copied()
 }
 
 impl Target<Compaction> for ReferenceLog {
@@ -69,9 +62,10 @@ impl Target<Compaction> for ReferenceLog {
     }
 
     fn reset(&mut self, reset: &Reset<'_, Compaction>) -> Result<Ready, Fault> {
-        match rules::of(reset.variant, self.mutation) {
+        let variant = reset.settings.variant;
+        match rules::of(variant, mutation(reset.settings)) {
             Ok(rules) => {
-                self.system = Some(System::new(reset.configure, rules, rules::waits_for_replicas(reset.variant))?);
+                self.system = Some(System::new(reset.configure, rules, rules::waits_for_replicas(variant))?);
                 Ok(Ready::Ok(Prepared::default()))
             }
             Err(reason) => Ok(Ready::Skipped(reason)),
@@ -91,7 +85,7 @@ impl Target<Compaction> for ReferenceLog {
     }
 
     fn call(&mut self, question: &Question<'_, Compaction>) -> Result<Decision<Compaction>, Fault> {
-        match rules::of(question.variant, self.mutation) {
+        match rules::of(question.settings.variant, mutation(question.settings)) {
             Ok(rules) => functions::decide(rules.cleaner, question.given, question.call),
             Err(reason) => Ok(Decision::Skipped(reason)),
         }

@@ -10,9 +10,10 @@ use fencepost_fixtures::compaction::{
 use fencepost_fixtures::names::RecordName;
 use fencepost_reference::storage::batch as reference;
 use fencepost_reference::storage::batch_reader::BatchReader;
-use fencepost_reference::storage::checkpoint::TopicPartition;
+use fencepost_reference::storage::checkpoint::{CheckpointKind, TopicPartition};
+use fencepost_reference::storage::clean_times::CleanTimes;
 use fencepost_reference::storage::compression::Compression as Codec;
-use fencepost_reference::storage::fs::FileSystem;
+use fencepost_reference::storage::fs::{FileSystem, remove_if_exists};
 use fencepost_reference::storage::log_error::{AppendError, LogError};
 use fencepost_reference::storage::log_read;
 use fencepost_reference::storage::log_rules::{LogConfig, LogRules};
@@ -212,6 +213,18 @@ impl Replica {
             partition.close()?;
         }
         Ok(self.open(now)?)
+    }
+
+    /// The cleaner's checkpoint goes, and the file of a rejected design beside it.
+    pub(super) fn lose_checkpoint(&mut self) -> Result<(), Refused> {
+        if self.round.is_some() {
+            return Err(Refused::Fault("a round goes on, and would write the checkpoint again".to_owned()));
+        }
+        let root = Path::new(DIRECTORY);
+        for path in [root.join(CheckpointKind::Cleaner.file_name()), CleanTimes::path(&root.join("t-0"))] {
+            remove_if_exists(&*self.files, &path).map_err(LogError::from)?;
+        }
+        Ok(())
     }
 
     pub(super) fn crash(&mut self, crash: &Crash) -> Result<(), Refused> {

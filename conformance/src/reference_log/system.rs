@@ -136,6 +136,7 @@ impl System {
             Operation::HighWatermark(offset) => replica.partition()?.set_high_watermark(Offset(*offset)),
             Operation::Crash(crash) => replica.crash(crash)?,
             Operation::Restart(_) => replica.restart()?,
+            Operation::LoseCheckpoint(_) => replica.lose_checkpoint()?,
             Operation::Truncate(offset) => replica.truncate(*offset)?,
             Operation::DeleteRecords(offset) => replica.partition()?.delete_records(Offset(*offset))?,
             Operation::DeleteSegments(_) => {

@@ -98,6 +98,8 @@ pub struct Bounds {
     pub expiry: Option<u8>,
     /// Whether the policy is compact and delete, so that the oldest segment may go.
     pub deletes: bool,
+    /// Whether records may be deleted up to any offset below the high watermark, and not by whole segments alone.
+    pub deletes_records: bool,
     /// The consumer, if there is one.
     pub reader: Option<Isolation>,
     /// Replicas: 1 or 2.
@@ -147,6 +149,7 @@ impl Bounds {
         forgets: 0,
         expiry: None,
         deletes: false,
+        deletes_records: false,
         reader: None,
         replicas: 1,
         follower_cleans: false,

@@ -4,11 +4,11 @@
 
 use std::hash::{Hash, Hasher};
 
-use fencepost_fixtures::variants::{ClampRule, ClientHorizon, HorizonRule};
+use fencepost_fixtures::variants::{ClampRule, ClientHorizon, HorizonRule, Worth};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::batch::{Batch, Kind, NONE, Record, UNKEYED};
+use super::batch::{Batch, CLIENT_BIT, Kind, NONE, Record, UNKEYED};
 use super::bounds::{Isolation, MAX_PRODUCERS, Setting};
 use super::labels::{Label, Trail};
 use super::log::Log;
@@ -204,6 +204,7 @@ impl Broker {
                 self.log.delete_oldest();
                 self.compare(setting, &before);
             }
+            Timer::DeleteRecords { to } => self.log.start = self.log.start.max(to),
             Timer::Resign => {
                 self.role = Role::Follower;
                 self.world.elected = true;
@@ -267,6 +268,8 @@ impl Broker {
     fn write_stamped(&mut self, setting: &Setting, key: u8, trail: &mut Trail) {
         let mut batch = Batch::data(self.log.end, Kind::Plain, 0, 0, &[Record { key, tombstone: true }]);
         match setting.rules.client_horizon {
+            // A design that notes its time in a record's header does not look at the bit, and loses it where it adds the header.
+            ClientHorizon::Kept if setting.rules.tombstones == HorizonRule::RecordHeader => batch.horizon = CLIENT_BIT,
             ClientHorizon::Kept => {
                 trail.mark(Label::HorizonFromClient);
                 batch.horizon = 1;
@@ -309,6 +312,10 @@ impl Broker {
         }
         round.next = self.log.segments[0].base;
         round.first = round.next;
+        if setting.mutant == Mutant::EmptyRangeCleaned && round.from >= round.bound {
+            // Nothing was mapped, so nothing is copied.
+            round.next = round.cleaned_to;
+        }
         if setting.mutant == Mutant::CheckpointFirst {
             self.log.checkpoint = round.cleaned_to;
         }
@@ -381,6 +388,10 @@ impl Broker {
         let partial = round.cleaned_to < round.bound;
         trail.mark(if partial { Label::CheckpointedPartial } else { Label::Checkpointed });
         self.wrong |= properties::finished(&self.log, &round);
+        if round.from >= round.bound && setting.rules.worth != Worth::PassedHorizon {
+            // It will be chosen again and again.
+            self.wrong |= bit::L5;
+        }
         self.log.checkpoint = if setting.mutant == Mutant::DirtyFromBound { round.bound } else { round.cleaned_to };
         let open = |producer: u8| {
             let data = |batch: &&Batch| batch.producer() == producer && batch.base < round.bound;

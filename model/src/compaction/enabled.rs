@@ -146,6 +146,9 @@ fn faults(setting: &Setting, broker: &Broker, each: &mut dyn FnMut(Timer)) {
     if bounds.deletes && broker.round.is_none() && log.segments.len() > 1 && log.segments[1].base <= log.high {
         each(Timer::DeleteOldest);
     }
+    if bounds.deletes_records && broker.round.is_none() {
+        (log.start + 1..=log.high).for_each(|to| each(Timer::DeleteRecords { to }));
+    }
     let caught_up = broker.replicated == log.end && log.high == log.end;
     if bounds.elects && !world.elected && caught_up && broker.round.is_none() {
         each(Timer::Resign);

@@ -249,6 +249,13 @@ const DESIGNS: &[Violation] = &[
         &["KIP-534"],
     ),
     (
+        "checkpoint-list/lost-checkpoint",
+        "L2",
+        "checkpoint-list-lost-file-begins-anew",
+        "A list of offsets and times is a file of its own: where it is lost, the wait begins anew",
+        &["KIP-534"],
+    ),
+    (
         "record-header/altered-retention",
         "S7",
         "record-header-lower-retention-counts-at-once",

@@ -187,6 +187,12 @@ impl Interpreter {
             Operation::FinishRound(_) => self.time_out(place, Timer::FinishRound)?,
             Operation::AbortRound(_) => self.time_out(place, Timer::AbortRound)?,
             Operation::Truncate(to) => self.time_out(place, Timer::Truncate { to: replica::offset(*to)? })?,
+            Operation::LoseCheckpoint(_) => {
+                if self.replica(place)?.broker.round.is_some() {
+                    return Err("a round goes on".to_owned());
+                }
+                self.time_out(place, Timer::Forget)?;
+            }
             Operation::Restart(_) | Operation::LookUpMs(_) | Operation::AppendBytes(_) => {
                 return Err("the model has no word for this operation".to_owned());
             }

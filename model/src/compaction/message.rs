@@ -138,4 +138,9 @@ pub enum Timer {
     DeleteOldest,
     /// The leader, whose follower has everything, goes: the follower becomes leader.
     Resign,
+    /// `DeleteRecords`: the log starts at this offset, wherever in a segment that lies.
+    DeleteRecords {
+        /// The new start.
+        to: u8,
+    },
 }

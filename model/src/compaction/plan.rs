@@ -253,7 +253,8 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
             let retention = protocol.setting.bounds.altered.unwrap_or(broker.world.retention);
             alter(Some(replica::span_ms(retention)), None)
         }
-        Timer::Forget => return Err("a trace has no word for a checkpoint that is lost".to_owned()),
+        Timer::Forget => Operation::LoseCheckpoint(NOTHING),
+        Timer::DeleteRecords { to } => Operation::DeleteRecords(to.into()),
         Timer::Expire { .. } => Operation::ExpireProducers(NOTHING),
         Timer::DeleteOldest => {
             let start = broker.log.segments.get(1).map_or(broker.log.start, |segment| segment.base);

@@ -376,7 +376,9 @@ fn clean_is_unique(broker: &Broker) -> bool {
     let stable = log.stable();
     let mut seen = 0_u8;
     let clean = log.batches.iter().filter(|batch| broker.truth.is_committed(stable, batch));
-    clean.flat_map(Batch::keyed).take_while(|(offset, _)| *offset < log.checkpoint).all(|(_, record)| {
+    // What lies below the log's start is in its file, and in the log no more.
+    let clean = clean.flat_map(Batch::keyed).skip_while(|(offset, _)| *offset < log.start);
+    clean.take_while(|(offset, _)| *offset < log.checkpoint).all(|(_, record)| {
         let new = seen >> record.key & 1 == 0;
         seen |= 1 << record.key;
         new

@@ -59,7 +59,8 @@ pub fn configure(setting: &Setting, walk: &Walk<Compaction>, size: Option<u32>) 
         min_compaction_lag_ms: (bounds.min_lag > 0).then(|| replica::span_ms(bounds.min_lag)),
         max_compaction_lag_ms: None,
         min_cleanable_dirty_percent: None,
-        cleanup_policy: bounds.deletes.then(|| vec![CleanupPolicy::Compact, CleanupPolicy::Delete]),
+        cleanup_policy: (bounds.deletes || bounds.deletes_records)
+            .then(|| vec![CleanupPolicy::Compact, CleanupPolicy::Delete]),
         retention_ms: None,
         segment_bytes: size,
         producer_expiration_ms: bounds.expiry.map(replica::span_ms),
@@ -292,7 +293,9 @@ fn part(operation: &Operation, seen: State, transactions: bool, answer: Option<&
     match operation {
         Operation::Clean(_) if answer.is_some() => (told.log, told.first_dirty) = (log, first_dirty),
         Operation::Clean(_) | Operation::CleanGroup(_) => (told.log, told.segments) = (log, segments),
-        Operation::FinishRound(_) | Operation::AbortRound(_) => told.first_dirty = first_dirty,
+        Operation::FinishRound(_) | Operation::AbortRound(_) | Operation::LoseCheckpoint(_) => {
+            told.first_dirty = first_dirty;
+        }
         Operation::Crash(_) | Operation::Truncate(_) => {
             // Which files are there when the end was lost is the file system's business.
             let lost = matches!(operation, Operation::Crash(crash) if crash.loses_from.is_some());
@@ -308,7 +311,10 @@ fn part(operation: &Operation, seen: State, transactions: bool, answer: Option<&
         if told.log.is_some() {
             told.aborted = aborted;
         }
-        let rebuilt = !matches!(operation, Operation::Clean(_) | Operation::CleanGroup(_) | Operation::FinishRound(_));
+        let rebuilt = !matches!(
+            operation,
+            Operation::Clean(_) | Operation::CleanGroup(_) | Operation::FinishRound(_) | Operation::LoseCheckpoint(_)
+        );
         told.producers = producers.filter(|_| rebuilt);
     }
     (told != State::default()).then_some(told)

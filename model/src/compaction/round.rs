@@ -65,6 +65,7 @@ impl Round {
 pub fn bounds_of(setting: &Setting, log: &Log, clock: u8, trail: &mut Trail) -> (u8, u8) {
     let from = match log.checkpoint {
         NONE => log.start,
+        checkpoint if setting.mutant == Mutant::CheckpointNotReset => checkpoint,
         checkpoint if checkpoint < log.start => {
             trail.mark(Label::CheckpointBelowStart);
             log.start
@@ -105,6 +106,11 @@ pub fn choose(setting: &Setting, log: &Log, clock: u8, trail: &mut Trail) -> Opt
     if dirty && from < bound {
         trail.mark(Label::ChosenDirty);
         return Some((from, bound));
+    }
+    // Its range is empty, and the segment that holds F looks dirty.
+    let inside = from > log.active() && from <= log.end && log.can_roll();
+    if inside && matches!(setting.mutant, Mutant::EmptyRangeCleaned | Mutant::StartInsideActive) {
+        return Some((from, log.active()));
     }
     let passed = |rule: Worth| {
         rule == Worth::PassedHorizon
@@ -148,6 +154,14 @@ pub fn start(setting: &Setting, log: &mut Log, clock: u8, trail: &mut Trail) -> 
 #[must_use]
 pub fn build_map(setting: &Setting, log: &Log, round: &mut Round, entries: u8, trail: &mut Trail) -> bool {
     let mutant = setting.mutant;
+    let fails = match mutant {
+        Mutant::CheckpointNotReset => round.from < log.start,
+        Mutant::StartInsideActive => round.from >= round.bound,
+        _ => false,
+    };
+    if fails {
+        return false;
+    }
     let first = log.segment_of(round.from);
     let segment = log.segments[first].base;
     let reads_from = if setting.bounds.indexed { round.from } else { segment };

@@ -218,6 +218,13 @@ pub(super) fn behaviours(list: &mut List) {
     rows.add(
         Smoke,
         &[KAFKA, ORACLE],
+        "deleted-records",
+        "KAFKA-9133, KAFKA-9826: records are deleted up to an offset inside the active segment",
+        Bounds { deletes_records: true, keys: 2, offsets: 3, clock: 2, retention: 1, ..Bounds::BASE },
+    );
+    rows.add(
+        Smoke,
+        &[KAFKA, ORACLE],
         "minimum-lag",
         "2.2: young segments are not cleaned",
         Bounds { min_lag: 1, ..Bounds::BASE },

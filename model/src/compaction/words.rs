@@ -212,6 +212,7 @@ fn timer(timer: Timer) -> String {
         Timer::Forget => "the checkpoint file is lost".to_owned(),
         Timer::Expire { producer: of } => format!("producer {} expires", producer(of)),
         Timer::DeleteOldest => "the oldest segment is deleted".to_owned(),
+        Timer::DeleteRecords { to } => format!("records below {to} are deleted"),
         Timer::Resign => "resigns, its follower being up to date".to_owned(),
     }
 }

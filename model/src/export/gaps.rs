@@ -15,7 +15,9 @@ use super::{Made, files};
 #[must_use]
 pub fn gaps(registry: &Registry, made: &[Made], directory: &Path) -> Vec<String> {
     let mut lines = Vec::new();
-    for entry in &registry.protocols {
+    // A protocol without goals exports nothing on purpose: all of it would be a gap.
+    let exported = || registry.protocols.iter().filter(|entry| !entry.goals.is_empty());
+    for entry in exported() {
         let mut reached = BTreeSet::new();
         let mut names: Vec<&'static str> = Vec::new();
         for subject in &entry.subjects {
@@ -46,7 +48,7 @@ pub fn gaps(registry: &Registry, made: &[Made], directory: &Path) -> Vec<String>
             collect(&document, &mut errors);
         }
     }
-    for entry in &registry.protocols {
+    for entry in exported() {
         for name in entry.errors.iter().map(|error| error.name()).filter(|name| !errors.contains(*name)) {
             let why = (entry.unreached)(name).map_or_else(String::new, |why| format!(": {why}"));
             lines.push(format!("{}: the error {name}{why}", entry.name));

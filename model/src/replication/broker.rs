@@ -14,6 +14,7 @@ use super::epochs::Epochs;
 use super::labels::{Label, Trail};
 use super::log::{Epoch, Log, MAX_BROKERS, MAX_OFFSETS, Offset, Record, UNDEFINED};
 use super::message::{Damage, Msg, Sent, Timer};
+use super::mutant::Mutant;
 
 /// What a replica is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -298,7 +299,7 @@ impl Broker {
                 *place = record;
             }
         }
-        let marks = setting.rules(me).marks && leads;
+        let marks = setting.rules(me).marks && leads && !setting.has(Mutant::EpochNotMarked);
         if in_sync && start.records > 0 || marks {
             epochs.assign(0, 0, &mut Trail::default());
         }

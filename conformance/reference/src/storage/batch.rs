@@ -10,10 +10,13 @@
 //! [`RecordBatch`] is a view of bytes that are known to hold a whole header and nothing more: neither the checksum nor the
 //! records have been looked at. The cleaner never looks at the checksum (docs/compaction.md 1.5).
 
+use std::borrow::Cow;
+
 use super::compression::{self, Compression};
 use super::error::{BatchError, Fault};
 use super::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId, Sequence};
 use super::record::Record;
+use super::record_view::RecordView;
 use super::varint::Cursor;
 
 pub use super::batch_builder::{BatchBuilder, BatchHeader};
@@ -22,6 +25,9 @@ pub use super::batch_builder::{BatchBuilder, BatchHeader};
 pub const HEADER_BYTES: usize = 61;
 /// The bytes that the length field does not count: the base offset and the length field.
 pub const LOG_OVERHEAD: usize = 12;
+
+/// A length, attributes, two deltas, no key, no value, no headers.
+const LEAST_RECORD_BYTES: usize = 7;
 
 pub(super) const LENGTH_AT: usize = 8;
 pub(super) const LEADER_EPOCH_AT: usize = 12;
@@ -255,33 +261,47 @@ impl<'a> RecordBatch<'a> {
         self.records_within(compression::DEFAULT_LIMIT)
     }
 
-    /// Its records, decompressed into at most `limit` bytes. Under [`TimestampType::LogAppendTime`] they all have the
-    /// max timestamp. A batch of count 0 has none, whatever follows its header.
+    /// Its records, decompressed into at most `limit` bytes.
     pub fn records_within(&self, limit: usize) -> Result<Vec<Record>, BatchError> {
+        let plain = self.unpacked(limit)?;
+        Ok(self.views(&plain)?.iter().map(RecordView::to_record).collect())
+    }
+
+    /// The bytes of its records, decompressed into at most `limit` bytes. A batch of count 0 has none, whatever follows its
+    /// header.
+    pub fn unpacked(&self, limit: usize) -> Result<Cow<'a, [u8]>, BatchError> {
+        if self.count() <= 0 {
+            return Ok(Cow::Borrowed(&[]));
+        }
+        let packed = self.bytes.get(HEADER_BYTES..).unwrap_or_default();
+        match self.compression()? {
+            Compression::None => Ok(Cow::Borrowed(packed)),
+            compression => compression::decompress(compression, packed, limit)
+                .map(Cow::Owned)
+                .map_err(|error| error.within(HEADER_BYTES)),
+        }
+    }
+
+    /// Its records in what [`Self::unpacked`] gave. Under [`TimestampType::LogAppendTime`] they all have the max timestamp.
+    pub fn views<'b>(&self, plain: &'b [u8]) -> Result<Vec<RecordView<'b>>, BatchError> {
         let count = self.count();
         if count < 0 {
             return Err(BatchError::new(COUNT_AT, Fault::RecordCount(count)));
         }
-        if count == 0 {
-            return Ok(Vec::new());
-        }
-        let packed = self.bytes.get(HEADER_BYTES..).unwrap_or_default();
-        let compression = self.compression()?;
-        if compression == Compression::None {
-            return self.read_records(packed, count).map_err(|error| error.within(HEADER_BYTES));
-        }
-        let plain = compression::decompress(compression, packed, limit).map_err(|error| error.within(HEADER_BYTES))?;
-        self.read_records(&plain, count)
+        // A position in what was compressed says nothing of the file. Without records the codec may be one that nobody knows.
+        let start = if count > 0 && self.compression()? == Compression::None { HEADER_BYTES } else { 0 };
+        self.read_records(plain, count).map_err(|error| error.within(start))
     }
 
-    fn read_records(&self, bytes: &[u8], count: i32) -> Result<Vec<Record>, BatchError> {
+    fn read_records<'b>(&self, bytes: &'b [u8], count: i32) -> Result<Vec<RecordView<'b>>, BatchError> {
         let (base_offset, base_timestamp) = (self.base_offset(), self.base_timestamp());
         let appended_at = (self.timestamp_type() == TimestampType::LogAppendTime).then(|| self.max_timestamp());
         let mut cursor = Cursor::new(bytes);
         // The count is a claim; the bytes that are there bound what is taken.
-        let mut records = Vec::new();
+        let most = bytes.len() / LEAST_RECORD_BYTES;
+        let mut records = Vec::with_capacity(usize::try_from(count).unwrap_or(0).min(most));
         for _ in 0..count {
-            let mut record = Record::read(&mut cursor, base_offset, base_timestamp)?;
+            let mut record = RecordView::read(&mut cursor, base_offset, base_timestamp)?;
             record.timestamp = appended_at.unwrap_or(record.timestamp);
             records.push(record);
         }

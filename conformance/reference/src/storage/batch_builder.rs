@@ -10,6 +10,7 @@ use super::compression::{self, Compression};
 use super::error::{BatchError, Fault};
 use super::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId, Sequence};
 use super::record::Record;
+use super::record_view::RecordView;
 
 /// What a batch says of itself before its records are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,14 +109,20 @@ impl BatchBuilder {
     /// The bytes. The errors are the records' offsets: each must be above the one before, and none below the base or
     /// more than 2^31-1 above it.
     pub fn build(&self) -> Result<Vec<u8>, BatchError> {
+        let records: Vec<_> = self.records.iter().map(Record::view).collect();
+        self.build_with(&records)
+    }
+
+    /// The bytes of a batch with these records in place of those that were added.
+    pub fn build_with(&self, records: &[RecordView<'_>]) -> Result<Vec<u8>, BatchError> {
         let header = &self.header;
         let base = header.base_offset;
         let base_timestamp =
-            self.delete_horizon.or_else(|| self.records.first().map(|record| record.timestamp)).unwrap_or(Millis::NONE);
+            self.delete_horizon.or_else(|| records.first().map(|record| record.timestamp)).unwrap_or(Millis::NONE);
         let mut plain = Vec::new();
         let mut previous = None;
         let mut largest = Millis::NONE;
-        for record in &self.records {
+        for record in records {
             let in_order = previous.map_or(record.offset >= base, |previous| record.offset > previous);
             if !in_order {
                 let previous = previous.unwrap_or(base);
@@ -144,7 +151,7 @@ impl BatchBuilder {
         put(&mut bytes, PRODUCER_ID_AT, header.producer_id.0.to_be_bytes());
         put(&mut bytes, PRODUCER_EPOCH_AT, header.producer_epoch.0.to_be_bytes());
         put(&mut bytes, BASE_SEQUENCE_AT, header.base_sequence.0.to_be_bytes());
-        let count = i32::try_from(self.records.len()).map_err(|_| too_large())?;
+        let count = i32::try_from(records.len()).map_err(|_| too_large())?;
         put(&mut bytes, COUNT_AT, count.to_be_bytes());
         bytes.extend_from_slice(&packed);
         // What reads it back refuses a base below 0, so this does too.

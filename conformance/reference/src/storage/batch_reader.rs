@@ -4,11 +4,14 @@
 //! inside of a batch, as a chunk of a segment does: that is its end, not an error, and [`BatchReader::tail`] tells what is
 //! left over.
 
+use std::borrow::Cow;
+
 use super::batch::{HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT, RecordBatch};
 use super::error::{BatchError, Fault};
 use super::legacy::LegacyBatch;
 use super::names::{Millis, Offset, ProducerEpoch, ProducerId};
 use super::record::Record;
+use super::record_view::RecordView;
 use super::varint::Cursor;
 
 /// The least size of an entry of the oldest format.
@@ -21,6 +24,25 @@ pub enum LogBatch<'a> {
     V2(RecordBatch<'a>),
     /// Format 0 or 1: one record, or a wrapper around compressed ones.
     Legacy(LegacyBatch<'a>),
+}
+
+/// What a batch has inside.
+#[derive(Debug, Clone)]
+pub enum Unpacked<'a> {
+    /// Of a batch of format 2, the bytes.
+    V2(RecordBatch<'a>, Cow<'a, [u8]>),
+    /// Of an old format, the records.
+    Legacy(Vec<Record>),
+}
+
+impl Unpacked<'_> {
+    /// The records.
+    pub fn records(&self) -> Result<Vec<RecordView<'_>>, BatchError> {
+        match self {
+            Self::V2(batch, plain) => batch.views(plain),
+            Self::Legacy(records) => Ok(records.iter().map(Record::view).collect()),
+        }
+    }
 }
 
 /// Walks a buffer.
@@ -176,6 +198,14 @@ impl LogBatch<'_> {
         match self {
             Self::V2(batch) => batch.records_within(limit),
             Self::Legacy(batch) => batch.records_within(limit),
+        }
+    }
+
+    /// Its records' bytes, decompressed into at most `limit` bytes: what [`Unpacked::records`] looks into.
+    pub fn unpacked(&self, limit: usize) -> Result<Unpacked<'_>, BatchError> {
+        match self {
+            Self::V2(batch) => Ok(Unpacked::V2(*batch, batch.unpacked(limit)?)),
+            Self::Legacy(batch) => batch.records_within(limit).map(Unpacked::Legacy),
         }
     }
 

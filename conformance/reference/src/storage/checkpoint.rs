@@ -43,6 +43,8 @@ pub enum CheckpointKind {
     RecoveryPoint,
     /// The first offset of each log.
     LogStart,
+    /// The high watermark of each log.
+    HighWatermark,
 }
 
 impl CheckpointKind {
@@ -53,6 +55,7 @@ impl CheckpointKind {
             Self::Cleaner => "cleaner-offset-checkpoint",
             Self::RecoveryPoint => "recovery-point-offset-checkpoint",
             Self::LogStart => "log-start-offset-checkpoint",
+            Self::HighWatermark => "replication-offset-checkpoint",
         }
     }
 }
@@ -99,13 +102,13 @@ impl CheckpointFile {
 }
 
 /// A line of a checkpoint, and where it starts.
-pub(super) struct Line {
-    pub(super) position: u64,
-    pub(super) fields: Vec<String>,
+pub(crate) struct Line {
+    pub(crate) position: u64,
+    pub(crate) fields: Vec<String>,
 }
 
 /// The entries of a checkpoint of version 0 (Kafka's `CheckpointFile#read`); none if there is no file.
-pub(super) fn read_lines(fs: &dyn FileSystem, path: &Path) -> Result<Vec<Line>, LogError> {
+pub(crate) fn read_lines(fs: &dyn FileSystem, path: &Path) -> Result<Vec<Line>, LogError> {
     if !fs.exists(path)? {
         return Ok(Vec::new());
     }
@@ -135,7 +138,7 @@ pub(super) fn read_lines(fs: &dyn FileSystem, path: &Path) -> Result<Vec<Line>, 
 }
 
 /// Writes a checkpoint of version 0.
-pub(super) fn write_lines(
+pub(crate) fn write_lines(
     fs: &dyn FileSystem,
     path: &Path,
     lines: impl ExactSizeIterator<Item = String>,

@@ -42,7 +42,9 @@ impl CleanTimes {
         }
     }
 
-    fn path(directory: &Path) -> PathBuf {
+    /// Where it is written down, of the log in this directory.
+    #[must_use]
+    pub fn path(directory: &Path) -> PathBuf {
         directory.join(FILE)
     }
 

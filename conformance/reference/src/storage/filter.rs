@@ -29,7 +29,8 @@ pub fn filter_batch(
     out: &mut Vec<u8>,
 ) -> Result<Kept, BatchError> {
     let verdict = judge_batch(batch, can_discard, pass);
-    let records = batch.records_within(limit)?;
+    let unpacked = batch.unpacked(limit)?;
+    let records = unpacked.records()?;
     let count = records.len();
     let mut retained: Vec<_> = records
         .into_iter()

@@ -154,7 +154,9 @@ impl FileSystem for RealFs {
 
     fn read_at(&self, path: &Path, position: u64, length: usize) -> Result<Vec<u8>, FsError> {
         let mut file = Self::open("read_at", path, OpenOptions::new().read(true))?;
-        let mut bytes = Vec::new();
+        // What is asked for may be more than there is, and what there is may grow meanwhile: neither decides alone.
+        let there = file.metadata().map_err(|e| io_error("read_at", path, &e))?.len().saturating_sub(position);
+        let mut bytes = Vec::with_capacity(usize::try_from(there).unwrap_or(usize::MAX).min(length));
         file.seek(SeekFrom::Start(position)).map_err(|e| io_error("read_at", path, &e))?;
         // `take` bounds the allocation by what is in the file, whatever was asked for.
         file.take(length as u64).read_to_end(&mut bytes).map_err(|e| io_error("read_at", path, &e))?;

@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 
 use super::checkpoint::TopicPartition;
 use super::fs::SharedFs;
-use super::leader_epoch_checkpoint::LeaderEpochs;
+use super::leader_epoch_checkpoint::{EpochAssignment, LeaderEpochs};
 use super::log_error::LogError;
 use super::log_rules::{LogConfig, LogRules};
-use super::names::{Millis, Offset};
+use super::names::{LeaderEpoch, Millis, Offset};
 use super::producer_state::ProducerState;
 use super::segment::Segment;
 use super::segment_files::{FileKind, FileName, FileStage};
@@ -47,6 +47,8 @@ pub struct Log {
     pub(super) producers: ProducerState,
     pub(super) epochs: LeaderEpochs,
     pub(super) deletions: Vec<Deletion>,
+    /// Whether a truncation that cuts nothing drops the epochs that begin at the end: since KAFKA-10706.
+    pub(super) cleans_epochs_at_end: bool,
 }
 
 /// A file that was renamed to `.deleted`, and when it goes.
@@ -142,6 +144,29 @@ impl Log {
         &self.epochs
     }
 
+    /// Notes that a leader begins at the log's end, before it has written anything (KAFKA-7415).
+    pub fn assign_epoch(&mut self, epoch: LeaderEpoch) -> Result<(), LogError> {
+        let fs = self.fs.clone();
+        self.epochs.assign(&*fs, epoch, self.next_offset)
+    }
+
+    /// How the leaders are noted from now on.
+    pub fn set_epoch_assignment(&mut self, assignment: EpochAssignment) -> Result<(), LogError> {
+        let fs = self.fs.clone();
+        self.epochs.set_assignment(&*fs, assignment)
+    }
+
+    /// Whether a truncation that cuts nothing drops the epochs that begin at the end; without it, KAFKA-10706.
+    pub fn set_cleans_epochs_at_end(&mut self, cleans: bool) {
+        self.cleans_epochs_at_end = cleans;
+    }
+
+    /// Writes down what truncations have removed of the leaders, as a broker does in the background.
+    pub fn flush_epochs(&mut self) -> Result<(), LogError> {
+        let fs = self.fs.clone();
+        self.epochs.flush(&*fs)
+    }
+
     /// Forgets idle producers; the broker does it every ten minutes.
     pub fn expire_producers(&mut self, now: Millis) {
         self.producers.remove_expired(now);
@@ -235,6 +260,7 @@ impl Log {
     /// Ends the use of the log in an orderly way: everything is durable, the producers too.
     pub fn close(&mut self) -> Result<(), LogError> {
         let fs = self.fs.clone();
+        self.epochs.flush(&*fs)?;
         if let Some(mut active) = self.segments.last_entry() {
             active.get_mut().close(&*fs)?;
         }

@@ -9,7 +9,9 @@
 use super::batch::{RecordBatch, TimestampType};
 use super::batch_builder::{self, BatchBuilder};
 use super::batch_reader::{BatchReader, LogBatch};
+use super::compression::Compression;
 use super::control::Marker;
+use super::legacy;
 use super::log::Log;
 use super::log_error::{AppendError, LogError};
 use super::names::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId, Sequence};
@@ -57,6 +59,16 @@ impl Log {
     /// Appends the leader's batches byte for byte. Their offsets may jump, and may not go back.
     pub fn append_as_follower(&mut self, batches: &[u8], now: Millis) -> Result<Appended, LogError> {
         self.append(batches, AppendOrigin::Replication, None, now)
+    }
+
+    /// Appends records as the leader of a log whose message format is 1, in which a batch has no epoch.
+    pub fn append_legacy_as_leader(&mut self, records: &[Record], now: Millis) -> Result<Appended, LogError> {
+        let numbered = (self.next_offset.0..).zip(records);
+        let records: Vec<Record> =
+            numbered.map(|(offset, record)| Record { offset: Offset(offset), ..record.clone() }).collect();
+        let mut bytes = Vec::new();
+        legacy::write(&mut bytes, 1, Compression::Gzip, None, &records).map_err(AppendError::from)?;
+        self.append(&bytes, AppendOrigin::Replication, None, now)
     }
 
     /// Appends the end of a transaction, as the leader.
@@ -167,8 +179,12 @@ impl Log {
         let ended = folded?;
         let fs = self.fs.clone();
         for batch in &batches {
-            if let LogBatch::V2(batch) = batch {
-                self.epochs.assign(&*fs, leader.unwrap_or(batch.leader_epoch()), batch.base_offset())?;
+            match batch {
+                LogBatch::V2(batch) => {
+                    self.epochs.assign(&*fs, leader.unwrap_or(batch.leader_epoch()), batch.base_offset())?;
+                }
+                // What the entries say ends with the first batch that has no epoch (KAFKA-7601).
+                LogBatch::Legacy(_) => self.epochs.clear(&*fs)?,
             }
         }
         if let Some(mut active) = self.segments.last_entry() {

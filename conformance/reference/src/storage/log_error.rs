@@ -53,7 +53,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    pub(super) fn corrupt(file: &Path, position: u64, fault: impl fmt::Display) -> Self {
+    pub(crate) fn corrupt(file: &Path, position: u64, fault: impl fmt::Display) -> Self {
         Self::Corrupt { file: file.to_owned(), position, fault: format!("{fault}") }
     }
 

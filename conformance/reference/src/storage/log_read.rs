@@ -13,7 +13,7 @@ use super::segment_files::FileKind;
 use super::transaction_tracker::AbortedTxn;
 
 /// How far a reader may see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Isolation {
     /// A follower: to the log's end.
     LogEnd,

@@ -9,7 +9,7 @@ use super::log::Log;
 use super::log_error::{AppendError, LogError};
 use super::names::{Millis, Offset};
 use super::segment::Segment;
-use super::segment_files::FileStage;
+use super::segment_files::{FileKind, FileStage};
 
 /// Why the oldest segment may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,10 @@ impl Log {
     /// Cuts everything of `offset` and above; a batch that spans it goes as a whole, and the log still ends at `offset`.
     pub fn truncate_to(&mut self, offset: Offset, now: Millis) -> Result<(), LogError> {
         if offset >= self.next_offset {
+            // An epoch without records may begin at the end, and a follower would ask for it again and again (KAFKA-10706).
+            if self.cleans_epochs_at_end {
+                self.epochs.truncate_from_end(self.next_offset);
+            }
             return Ok(());
         }
         let offset = Offset(offset.0.max(0));
@@ -55,7 +59,7 @@ impl Log {
         self.next_offset = offset;
         self.recovery_point = self.recovery_point.min(offset);
         self.log_start = self.log_start.min(offset);
-        self.epochs.truncate_from_end(&*fs, offset)?;
+        self.epochs.truncate_from_end(offset);
         self.rebuild_producers(now)?;
         self.set_high_watermark(self.high_watermark.min(offset));
         Ok(())
@@ -69,7 +73,7 @@ impl Log {
             fs.sync_dir(&self.directory)?;
         }
         self.producers.truncate_fully(&*fs, offset)?;
-        self.epochs.truncate_from_end(&*fs, Offset(0))?;
+        self.epochs.clear(&*fs)?;
         let segment = Segment::create(&*fs, &self.directory, offset, FileStage::Final, &self.config, now)?;
         fs.sync_dir(&self.directory)?;
         self.segments.insert(offset, segment);
@@ -93,12 +97,42 @@ impl Log {
         self.increment_log_start(before)
     }
 
+    /// Moves the start of the log to that of the leader's log, as far as records are on all replicas.
+    pub fn advance_log_start(&mut self, to: Offset) -> Result<(), LogError> {
+        if to > self.high_watermark {
+            let (log_start, end) = (self.log_start, self.high_watermark);
+            return Err(LogError::OffsetOutOfRange { asked: to, log_start, end });
+        }
+        self.increment_log_start(to)
+    }
+
+    /// Where the batch begins that has this offset inside of it; `None` if none has.
+    pub fn batch_start_of(&self, offset: Offset) -> Result<Option<Offset>, LogError> {
+        let Some((_, segment)) = self.segments.range(..=offset).next_back() else { return Ok(None) };
+        let Some(found) = segment.find(&*self.fs, offset)? else { return Ok(None) };
+        let path = segment.path(FileKind::Log);
+        let batch = found.view(&path)?;
+        // The outside of an old format's wrapper tells its last offset alone.
+        let base = if batch.is_legacy() {
+            let records = batch.records().map_err(|e| LogError::corrupt(&path, found.position, e.fault))?;
+            records.first().map_or(batch.base_offset(), |first| first.offset)
+        } else {
+            batch.base_offset()
+        };
+        Ok((base < offset).then_some(base))
+    }
+
+    /// Leaves the high watermark outside of the log, for a slip (KAFKA-9491).
+    pub(crate) fn force_high_watermark(&mut self, offset: Offset) {
+        self.high_watermark = offset;
+    }
+
     pub(super) fn increment_log_start(&mut self, offset: Offset) -> Result<(), LogError> {
         if offset > self.log_start {
             let fs: SharedFs = self.fs.clone();
             self.log_start = offset;
             self.high_watermark = self.high_watermark.max(offset);
-            self.epochs.truncate_from_start(&*fs, offset)?;
+            self.epochs.truncate_from_start(offset);
             self.producers.on_log_start(&*fs, offset)?;
         }
         Ok(())

@@ -108,8 +108,9 @@ impl Mapping<'_> {
         if !is_mapped {
             return Ok(false);
         }
-        for record in batch.records_within(self.input.max_decompressed_bytes)? {
-            let Some(key) = record.key.as_deref() else { continue };
+        let unpacked = batch.unpacked(self.input.max_decompressed_bytes)?;
+        for record in unpacked.records()? {
+            let Some(key) = record.key else { continue };
             if record.offset < self.input.first_dirty
                 || (record.value.is_none() && rules.slips(Mutation::TombstonesNotMapped))
             {

@@ -28,7 +28,7 @@
 //! | indexes of a segment | [`offset_index`], [`time_index`], [`transaction_index`] |
 //! | segments | [`segment`], [`segment_batches`], [`segment_recovery`] |
 //! | 3.4 producers | [`producer_entry`], [`producer_append`], [`producer_state`], [`producer_snapshot`] |
-//! | 2.7 checkpoints | [`checkpoint`], [`leader_epoch_checkpoint`] |
+//! | 2.7 checkpoints | [`checkpoint`], [`leader_epoch_checkpoint`] and its [`epoch_cache`] |
 //! | the log: append, read, roll, cut | [`log`], [`log_append`], [`log_read`], [`log_lookup`], [`log_truncate`] |
 //! | 2.7 swap, 2.8 crash | [`swap`], [`recovery`] |
 //! | 2.1, 2.2 choice of the log, F and U | [`cleaner_manager`] |
@@ -46,6 +46,7 @@ pub mod batch_reader;
 mod chunks;
 pub mod compression;
 pub mod control;
+pub mod epoch_cache;
 pub mod error;
 pub mod filter;
 pub mod grouping;
@@ -56,6 +57,7 @@ pub mod names;
 pub mod offset_map;
 pub mod rebuild;
 pub mod record;
+pub mod record_view;
 pub mod retention;
 pub mod round;
 pub mod rules;

@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::names::Offset;
 
 /// Which offset holds the newest record of a key.
@@ -37,11 +39,15 @@ pub trait OffsetMap {
     }
 }
 
+/// As many bytes as a key on the heap takes in the table.
+const INLINE_BYTES: usize = 16;
+
 /// A map that keeps whole keys.
 #[derive(Debug, Clone)]
 pub struct ExactOffsetMap {
     capacity: usize,
-    offsets: HashMap<Vec<u8>, Offset>,
+    /// A short key lies in the table itself, so that a look-up touches no other memory.
+    offsets: HashMap<SmallVec<[u8; INLINE_BYTES]>, Offset>,
 }
 
 impl ExactOffsetMap {
@@ -73,12 +79,13 @@ impl OffsetMap for ExactOffsetMap {
     }
 
     fn put(&mut self, key: &[u8], offset: Offset) {
-        match self.offsets.get_mut(key) {
-            Some(known) => *known = offset,
-            None => {
-                self.offsets.insert(key.to_vec(), offset);
-            }
+        if key.len() > INLINE_BYTES
+            && let Some(known) = self.offsets.get_mut(key)
+        {
+            *known = offset;
+            return;
         }
+        self.offsets.insert(SmallVec::from_slice(key), offset);
     }
 
     fn clear(&mut self) {

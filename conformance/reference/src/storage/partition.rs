@@ -354,19 +354,22 @@ impl Partition {
         if self.manager.state(partition).is_some() || self.manager.is_uncleanable(partition) {
             return Ok(0);
         }
-        self.log.delete_old_segments(self.now)
+        let deleted = self.log.delete_old_segments(self.now)?;
+        self.log.flush_epochs()?;
+        Ok(deleted)
     }
 
     /// Moves the log's start.
     pub fn delete_records(&mut self, before: Offset) -> Result<(), LogError> {
-        self.log.delete_records(before)
+        self.log.delete_records(before)?;
+        self.log.flush_epochs()
     }
 
     /// Cuts the log's end, as a follower does: cleaning is stopped, and F does not stay above what may be cleaned again.
     pub fn truncate(&mut self, offset: Offset) -> Result<(), LogError> {
         let partition = self.log.partition().clone();
         self.manager.abort_and_pause(&partition);
-        let cut = self.log.truncate_to(offset, self.now);
+        let cut = self.log.truncate_to(offset, self.now).and_then(|()| self.log.flush_epochs());
         let clamped = cut.and_then(|()| self.manager.truncate_checkpoint(&self.log, self.log.active_base()));
         self.manager.resume(&partition);
         clamped

@@ -11,7 +11,7 @@ use super::error::{BatchError, Fault};
 use super::legacy::{self, LegacyBatch};
 use super::mutation::Mutation;
 use super::names::Millis;
-use super::record::Record;
+use super::record_view::RecordView;
 use super::retention::Output;
 use super::rules::{LegacyBatches, Rules};
 
@@ -21,7 +21,7 @@ use super::rules::{LegacyBatches, Rules};
 pub fn write(
     batch: &LogBatch<'_>,
     output: Output,
-    retained: Vec<Record>,
+    retained: Vec<RecordView<'_>>,
     rules: Rules,
     out: &mut Vec<u8>,
 ) -> Result<(), BatchError> {
@@ -36,9 +36,10 @@ pub fn write(
             out.extend_from_slice(&rebuild(batch, retained, horizon, rules)?);
         }
         (Output::Rebuild { horizon }, LogBatch::Legacy(batch)) => match rules.legacy {
-            LegacyBatches::Convert => out.extend_from_slice(&convert(batch, retained, horizon)?),
+            LegacyBatches::Convert => out.extend_from_slice(&convert(batch, &retained, horizon)?),
             LegacyBatches::PassThrough => {
                 let append_time = append_time(batch);
+                let retained: Vec<_> = retained.iter().map(RecordView::to_record).collect();
                 legacy::write(out, batch.magic(), batch.compression()?, append_time, &retained)?;
             }
         },
@@ -66,7 +67,7 @@ pub fn header(batch: &RecordBatch<'_>) -> Result<Vec<u8>, BatchError> {
 /// The batch with these of its records.
 pub fn rebuild(
     batch: &RecordBatch<'_>,
-    mut retained: Vec<Record>,
+    mut retained: Vec<RecordView<'_>>,
     horizon: Option<Millis>,
     rules: Rules,
 ) -> Result<Vec<u8>, BatchError> {
@@ -77,29 +78,33 @@ pub fn rebuild(
         }
     }
     let keeps_max = batch.timestamp_type() == TimestampType::LogAppendTime || rules.slips(Mutation::MaxTimestampKept);
-    let mut builder = BatchBuilder::new(batch.header()?).delete_horizon(horizon).records(retained);
+    let mut builder = BatchBuilder::new(batch.header()?).delete_horizon(horizon);
     if !rules.slips(Mutation::LastOffsetRecomputed) {
         builder = builder.last_offset(batch.last_offset());
     }
     if keeps_max {
         builder = builder.max_timestamp(batch.max_timestamp());
     }
-    builder.build()
+    builder.build_with(&retained)
 }
 
 /// A batch of format 2 with these records of one of format 0 or 1. It begins and ends with what is retained.
-pub fn convert(batch: &LegacyBatch<'_>, retained: Vec<Record>, horizon: Option<Millis>) -> Result<Vec<u8>, BatchError> {
+pub fn convert(
+    batch: &LegacyBatch<'_>,
+    retained: &[RecordView<'_>],
+    horizon: Option<Millis>,
+) -> Result<Vec<u8>, BatchError> {
     let base = retained.first().map_or(batch.last_offset(), |record| record.offset);
     let header = BatchHeader {
         compression: batch.compression()?,
         timestamp_type: batch.timestamp_type(),
         ..BatchHeader::plain(base)
     };
-    let mut builder = BatchBuilder::new(header).delete_horizon(horizon).records(retained);
+    let mut builder = BatchBuilder::new(header).delete_horizon(horizon);
     if let Some(time) = append_time(batch) {
         builder = builder.max_timestamp(time);
     }
-    builder.build()
+    builder.build_with(retained)
 }
 
 fn append_time(batch: &LegacyBatch<'_>) -> Option<Millis> {

@@ -71,6 +71,7 @@ impl Log {
             recovery_point: open.recovery_point,
             next_offset: open.log_start,
             deletions: Vec::new(),
+            cleans_epochs_at_end: true,
             fs,
         };
         log.load_segments(open)?;
@@ -172,7 +173,7 @@ impl Log {
             for (_, segment) in std::mem::take(&mut self.segments).into_iter().rev() {
                 self.delete_segment(segment, open.now, true)?;
             }
-            self.epochs.truncate_from_end(&*fs, Offset(0))?;
+            self.epochs.clear(&*fs)?;
         }
         if self.segments.is_empty() {
             let (base, stage) = (open.log_start, FileStage::Final);
@@ -185,8 +186,9 @@ impl Log {
         self.high_watermark = self.log_start;
         self.recovery_point =
             if open.clean_shutdown { self.next_offset } else { open.recovery_point.min(self.next_offset) };
-        self.epochs.truncate_from_end(&*fs, self.next_offset)?;
-        self.epochs.truncate_from_start(&*fs, self.log_start)
+        self.epochs.truncate_from_end(self.next_offset);
+        self.epochs.truncate_from_start(self.log_start);
+        self.epochs.flush(&*fs)
     }
 
     /// Removes the snapshots that belong to no segment, but for one above all of them, which a clean stop leaves.

@@ -8,6 +8,7 @@
 //! Table C       judge_output  what is written: nothing, a header, the same bytes, or a batch built anew
 //! ```
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::batch_reader::LogBatch;
@@ -15,7 +16,7 @@ use super::clean_times::CleanTimes;
 use super::mutation::Mutation;
 use super::names::{Millis, Offset, ProducerEpoch, ProducerId};
 use super::offset_map::OffsetMap;
-use super::record::{Header, Record};
+use super::record_view::{HeaderView, RecordView};
 use super::rules::{LastOfRound, LegacyBatches, Removal, Rules, Stamping};
 
 /// What is last known of a producer that has not expired (Kafka's `LastRecord`).
@@ -166,21 +167,21 @@ pub fn judge_batch(batch: &LogBatch<'_>, can_discard: bool, pass: &Pass<'_>) -> 
 
 /// Table B: whether a record of a batch stays that Table A leaves to it.
 #[must_use]
-pub fn judge_record(batch: &LogBatch<'_>, record: &Record, map: &dyn OffsetMap, pass: &Pass<'_>) -> bool {
+pub fn judge_record(batch: &LogBatch<'_>, record: &RecordView<'_>, map: &dyn OffsetMap, pass: &Pass<'_>) -> bool {
     let slip = |mutation| pass.slips(mutation);
     // B1
     if record.offset > pass.mapped && !slip(Mutation::UnmappedJudged) {
         return true;
     }
     // B2
-    let Some(key) = record.key.as_deref() else { return slip(Mutation::UnkeyedKept) };
+    let Some(key) = record.key else { return slip(Mutation::UnkeyedKept) };
     // B3
     if map.get(key).is_some_and(|newest| newest > record.offset)
         && !(slip(Mutation::SupersededTombstoneWaits) && record.is_tombstone())
     {
         return false;
     }
-    match (&record.value, batch.is_legacy(), pass.horizon(batch)) {
+    match (record.value, batch.is_legacy(), pass.horizon(batch)) {
         // B4
         (Some(value), ..) if !(value.is_empty() && slip(Mutation::EmptyValueIsTombstone)) => true,
         // B8, and every format before KIP-534
@@ -200,7 +201,7 @@ pub fn judge_record(batch: &LogBatch<'_>, record: &Record, map: &dyn OffsetMap, 
 }
 
 /// Whether a tombstone stays by a rule that is older than KIP-534, or that was rejected for it.
-fn stays_by_rejected_rule(record: &Record, pass: &Pass<'_>) -> bool {
+fn stays_by_rejected_rule(record: &RecordView<'_>, pass: &Pass<'_>) -> bool {
     let young = |since: Millis| pass.now < since.wrapping_add(pass.delete_retention);
     match pass.rules.removal {
         Removal::CheckpointPair | Removal::CheckpointList => pass.clean_times.since(record.offset).is_none_or(young),
@@ -213,7 +214,7 @@ fn stays_by_rejected_rule(record: &Record, pass: &Pass<'_>) -> bool {
 pub const CLEAN_SINCE_HEADER: &str = "__deleteHorizonMs";
 
 /// What that header of a record says.
-fn clean_since(record: &Record) -> Option<Millis> {
+fn clean_since(record: &RecordView<'_>) -> Option<Millis> {
     let header = record.headers.iter().find(|header| header.key == CLEAN_SINCE_HEADER)?;
     let bytes: [u8; 8] = header.value.as_deref()?.try_into().ok()?;
     Some(Millis(i64::from_be_bytes(bytes)))
@@ -221,13 +222,13 @@ fn clean_since(record: &Record) -> Option<Millis> {
 
 /// Gives the tombstones of a batch that are clean by now, and do not say since when, their header. Whether it changed
 /// something.
-pub fn note_clean_tombstones(batch: &LogBatch<'_>, retained: &mut [Record], pass: &Pass<'_>) -> bool {
+pub fn note_clean_tombstones(batch: &LogBatch<'_>, retained: &mut [RecordView<'_>], pass: &Pass<'_>) -> bool {
     let mut changed = false;
     if pass.rules.removal == Removal::RecordHeader && !batch.is_control() && !batch.is_legacy() {
         for record in retained.iter_mut().filter(|record| record.is_tombstone() && record.offset <= pass.first_dirty) {
             if clean_since(record).is_none() {
-                let value = Some(pass.now.0.to_be_bytes().to_vec());
-                record.headers.push(Header { key: CLEAN_SINCE_HEADER.to_owned(), value });
+                let value = Some(Cow::Owned(pass.now.0.to_be_bytes().to_vec()));
+                record.headers.push(HeaderView { key: Cow::Borrowed(CLEAN_SINCE_HEADER), value });
                 changed = true;
             }
         }
@@ -256,7 +257,7 @@ pub enum Output {
 pub fn judge_output(
     batch: &LogBatch<'_>,
     verdict: BatchVerdict,
-    retained: &[Record],
+    retained: &[RecordView<'_>],
     all_retained: bool,
     pass: &Pass<'_>,
 ) -> Output {
@@ -289,7 +290,7 @@ pub fn judge_output(
 
 /// Whether something that is retained starts the clock. The test looks at the value alone: a record without a key, which
 /// only lies above what is mapped, counts too.
-fn has_stamping_tombstone(batch: &LogBatch<'_>, retained: &[Record], pass: &Pass<'_>) -> bool {
+fn has_stamping_tombstone(batch: &LogBatch<'_>, retained: &[RecordView<'_>], pass: &Pass<'_>) -> bool {
     let in_place = match pass.rules.stamping {
         Stamping::WhereverRetained => true,
         Stamping::OnlyIfMapped => batch.last_offset() <= pass.mapped,

@@ -377,7 +377,7 @@ impl<S: RoundStorage> Recopy<'_, S> {
 
     /// What is kept of a chunk, and the largest offset in it.
     fn filter(&mut self, chunk: &[u8], pass: &Pass<'_>) -> Result<(Vec<u8>, Option<Offset>), BatchError> {
-        let mut kept = Vec::new();
+        let mut kept = Vec::with_capacity(chunk.len());
         let mut largest = None;
         let mut reader = BatchReader::new(chunk);
         loop {

@@ -85,7 +85,7 @@ impl Segment {
                 if let Some(completed) = completed {
                     self.end_transaction(fs, producers, &completed)?;
                 }
-                epochs.assign(fs, v2.leader_epoch(), v2.base_offset())?;
+                epochs.recover(fs, v2.leader_epoch(), v2.base_offset())?;
             }
             self.index(fs, &view)?;
             least = view.next_offset();

@@ -97,6 +97,13 @@ impl<'a> Cursor<'a> {
 
     fn groups(&mut self, most: usize) -> Result<u64, BatchError> {
         let start = self.position;
+        // Most numbers are small: one byte.
+        if let Some(byte) = self.bytes.get(start)
+            && byte & 0x80 == 0
+        {
+            self.position += 1;
+            return Ok(u64::from(*byte));
+        }
         let mut raw = 0_u64;
         for index in 0..most {
             let [byte] = self.array::<1>()?;
@@ -119,12 +126,30 @@ impl<'a> Cursor<'a> {
 
 /// Appends a variable-length number of 32 bits.
 pub fn put_varint(out: &mut Vec<u8>, number: i32) {
-    put_groups(out, u64::from(((number << 1) ^ (number >> 31)).cast_unsigned()));
+    put_groups(out, zig_zag(i64::from(number)));
 }
 
 /// Appends a variable-length number of 64 bits.
 pub fn put_varlong(out: &mut Vec<u8>, number: i64) {
-    put_groups(out, ((number << 1) ^ (number >> 63)).cast_unsigned());
+    put_groups(out, zig_zag(number));
+}
+
+/// How many bytes [`put_varint`] appends.
+#[must_use]
+pub const fn varint_bytes(number: i32) -> usize {
+    varlong_bytes(number as i64)
+}
+
+/// How many bytes [`put_varlong`] appends.
+#[must_use]
+pub const fn varlong_bytes(number: i64) -> usize {
+    let bits = u64::BITS - zig_zag(number).leading_zeros();
+    if bits == 0 { 1 } else { bits.div_ceil(7) as usize }
+}
+
+/// Small numbers of either sign become small ones. Of a number of 32 bits it is the same in 64.
+const fn zig_zag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)).cast_unsigned()
 }
 
 fn put_groups(out: &mut Vec<u8>, mut raw: u64) {
@@ -153,6 +178,7 @@ mod tests {
             let mut out = Vec::new();
             put_varint(&mut out, i32::try_from(number).unwrap());
             assert_eq!(hex(&out), bytes);
+            assert_eq!(varint_bytes(i32::try_from(number).unwrap()), out.len());
             assert_eq!(i64::from(Cursor::new(&out).varint().unwrap()), number);
             let mut long = Vec::new();
             put_varlong(&mut long, number);
@@ -162,6 +188,7 @@ mod tests {
             let mut out = Vec::new();
             put_varlong(&mut out, number);
             assert_eq!(hex(&out), bytes);
+            assert_eq!(varlong_bytes(number), out.len());
             assert_eq!(Cursor::new(&out).varlong().unwrap(), number);
         }
     }

@@ -180,10 +180,11 @@ fn a_leader_epoch_checkpoint_has_a_line_for_each_leader() {
         epochs.assign(&fs, LeaderEpoch(epoch), Offset(offset)).expect("assigned");
     }
     let path = Path::new("/logs/t-0/leader-epoch-checkpoint");
-    assert_eq!(read_all(&fs, path).expect("read"), b"0\n3\n0 0\n3 9\n5 20\n");
-    epochs.truncate_from_end(&fs, Offset(20)).expect("cut");
-    epochs.truncate_from_start(&fs, Offset(5)).expect("cut");
-    assert_eq!(read_all(&fs, path).expect("read"), b"0\n2\n0 5\n3 9\n");
+    assert_eq!(read_all(&fs, path).expect("read"), b"0\n3\n0 0\n2 12\n5 20\n");
+    epochs.truncate_from_end(Offset(20));
+    epochs.truncate_from_start(Offset(5));
+    epochs.flush(&fs).expect("written");
+    assert_eq!(read_all(&fs, path).expect("read"), b"0\n2\n0 5\n2 12\n");
     assert_eq!(LeaderEpochs::open(&fs, Path::new("/logs/t-0")).expect("opened"), epochs);
 }
 

@@ -3,9 +3,12 @@
 
 mod damage;
 mod disk;
+mod files;
 mod findings;
+mod life;
 mod lives;
 mod oracle;
+mod promises;
 mod random;
 mod rounds;
 mod slips;

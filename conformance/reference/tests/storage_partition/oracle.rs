@@ -1,9 +1,9 @@
 //! A log that forgets nothing: what was appended, and what follows from it for the log that is cleaned.
 //!
 //! It holds for whatever the cleaner, a stop or a loss did in between (docs/compaction.md 7.1): S1 and S2 as the state that a
-//! reader computes, S4 to S11, S13.
+//! reader computes, S4 to S11, S13, S14, S17; and L1 to L4.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fencepost_reference::storage::control::ControlType;
 use fencepost_reference::storage::log_read::Isolation;
@@ -64,14 +64,25 @@ impl Oracle {
         }
     }
 
-    fn last_stable(&self) -> usize {
+    /// The last stable offset, if the high watermark is not below it.
+    pub(crate) fn last_stable(&self) -> Offset {
+        Offset(i64::try_from(self.first_open()).unwrap_or(i64::MAX))
+    }
+
+    /// The keys that are deleted, each with the offset of the tombstone.
+    pub(crate) fn deleted(&self) -> impl Iterator<Item = (&str, usize)> {
+        let newest = self.newest().into_iter();
+        newest.filter(|(_, (_, value))| value.is_none()).map(|(key, (offset, _))| (key, offset))
+    }
+
+    fn first_open(&self) -> usize {
         (0..self.history.len()).find(|offset| self.fate(*offset) == Fate::Open).unwrap_or(self.history.len())
     }
 
     /// The newest committed record of each key below the last stable offset.
     fn newest(&self) -> BTreeMap<&str, (usize, Option<&str>)> {
         let mut newest = BTreeMap::new();
-        for (offset, event) in self.history.iter().enumerate().take(self.last_stable()) {
+        for (offset, event) in self.history.iter().enumerate().take(self.first_open()) {
             if let Event::Data { key, value, .. } = event
                 && self.fate(offset) == Fate::Counts
             {
@@ -86,7 +97,7 @@ impl Oracle {
         let end = usize::try_from(partition.log().end_offset().0).map_err(|e| e.to_string())?;
         ensure(end == self.history.len(), || format!("the log ends at {end}, the history at {}", self.history.len()))?;
         let stable = partition.log().last_stable_offset().0;
-        ensure(stable == i64::try_from(self.last_stable()).unwrap_or(-1), || {
+        ensure(Offset(stable) == self.last_stable(), || {
             format!("the last stable offset is {stable}, of the history {}", self.last_stable())
         })?;
         let segments = partition.dump().map_err(|e| e.to_string())?;
@@ -114,6 +125,9 @@ impl Oracle {
             });
             ensure(!aborted || known, || format!("S9: aborted data at {} without an index entry", batch.first))?;
         }
+        // S17: who copies the log batch by batch gets as far as it goes.
+        ensure(next == partition.log().end_offset(), || format!("S17: the batches end at {next}, the log at {end}"))?;
+        self.check_prefix(&batches)?;
         self.check_tombstones(&batches, partition.now())?;
         self.check_reader(partition)
     }
@@ -135,6 +149,12 @@ impl Oracle {
             ensure(!stamped || batch.last < cleaned_to, || {
                 format!("S6: {} was stamped above {cleaned_to}", batch.first)
             })?;
+            let aborted = |record: &&Record| {
+                record.offset < cleaned_to
+                    && usize::try_from(record.offset.0).is_ok_and(|at| self.fate(at) == Fate::Aborted)
+            };
+            let left = batch.records.iter().find(aborted);
+            ensure(left.is_none(), || format!("L3: {left:?} is aborted, and below {cleaned_to}"))?;
             for record in batch.records.iter().filter(|record| record.offset < cleaned_to) {
                 if usize::try_from(record.offset.0).is_ok_and(|at| self.fate(at) == Fate::Counts) {
                     let twin = seen.insert(record.key.clone().unwrap_or_default(), record.offset);
@@ -148,6 +168,45 @@ impl Oracle {
     /// The horizons that the batches were last seen with.
     pub(crate) fn horizons(&self) -> BTreeMap<Offset, Millis> {
         self.horizons.clone()
+    }
+
+    /// S14: when a stamped batch is there for the first time, everything below it was cleaned with the same map or a later
+    /// one, so that each key has one committed record up to there.
+    fn check_prefix(&self, batches: &[&DumpedBatch]) -> Result<(), String> {
+        let is_new = |batch: &&&DumpedBatch| {
+            !batch.control && batch.delete_horizon.is_some() && !self.horizons.contains_key(&batch.first)
+        };
+        let Some(stamped) = batches.iter().rfind(is_new) else { return Ok(()) };
+        let mut seen = BTreeSet::new();
+        let data = batches.iter().filter(|batch| !batch.control && batch.first <= stamped.first);
+        for record in data.flat_map(|batch| &batch.records) {
+            let counts = usize::try_from(record.offset.0).is_ok_and(|at| self.fate(at) == Fate::Counts);
+            ensure(!counts || seen.insert(record.key.as_deref()), || {
+                format!("S14: {} is stamped, and below it the key of {} is there twice", stamped.first, record.offset)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// L1, L2, L4: what is left when nothing may wait any longer.
+    pub(crate) fn check_rest(&self, partition: &Partition) -> Result<(), String> {
+        let newest = self.newest();
+        let values: BTreeSet<_> =
+            newest.values().filter(|(_, value)| value.is_some()).map(|(offset, _)| *offset).collect();
+        // A marker stays as long as data of its transaction do.
+        let markers = values.iter().filter_map(|offset| self.marker_of(*offset)).map(|(marker, _)| marker);
+        let expected: BTreeSet<_> = values.iter().copied().chain(markers).collect();
+        let segments = partition.dump().map_err(|e| e.to_string())?;
+        let batches: Vec<_> = segments.iter().flat_map(|segment| &segment.batches).collect();
+        let left: BTreeSet<_> = batches
+            .iter()
+            .flat_map(|batch| &batch.records)
+            .filter_map(|record| usize::try_from(record.offset.0).ok())
+            .collect();
+        let emptied = batches.iter().find(|batch| batch.records.is_empty());
+        ensure(left == expected && emptied.is_none(), || {
+            format!("L1, L2, L4: {expected:?} should be left, {left:?} is, and {emptied:?}")
+        })
     }
 
     fn check_record(&self, record: &Record) -> Result<(), String> {

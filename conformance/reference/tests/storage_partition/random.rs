@@ -4,72 +4,17 @@
 //! Under Kafka's rules the offset map is ample, since a small one leads to N1 and N2, and under protocol 1 each round gets to
 //! its checkpoint, since N2 arises without that too; under the repairs anything goes.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use fencepost_reference::storage::batch_builder::BatchHeader;
-use fencepost_reference::storage::cleaner::NoHook;
-use fencepost_reference::storage::control::Marker;
-use fencepost_reference::storage::log::Log;
-use fencepost_reference::storage::log_error::LogError;
-use fencepost_reference::storage::log_rules::{LogConfig, LogRules};
-use fencepost_reference::storage::memory_fs::{Loss, MemoryFs};
-use fencepost_reference::storage::names::{Millis, Offset, ProducerEpoch, ProducerId, Sequence};
-use fencepost_reference::storage::partition::{Partition, PartitionSetup, RoundEnd};
+use fencepost_reference::storage::log_rules::LogRules;
+use fencepost_reference::storage::memory_fs::Loss;
+use fencepost_reference::storage::mutation::Mutation;
 use fencepost_reference::storage::producer_append::TransactionProtocol;
-use fencepost_reference::storage::round::{Progress, RoundError};
-use fencepost_reference::storage::rules::Stamping;
+use fencepost_reference::storage::rules::{Rules, Stamping};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-use crate::oracle::{Event, Oracle};
-use crate::support::{LOG_DIR, NOW, record, setup};
-
-#[derive(Debug, Clone)]
-pub(crate) enum Op {
-    Put {
-        key: u8,
-        tombstone: bool,
-    },
-    PutInTransaction {
-        producer: u8,
-        key: u8,
-        tombstone: bool,
-    },
-    End {
-        producer: u8,
-        commit: bool,
-    },
-    Roll,
-    Clock {
-        add: i64,
-    },
-    Clean {
-        map: usize,
-    },
-    /// The same, after everything was made cleanable.
-    RollAndClean {
-        map: usize,
-    },
-    CleanWithoutCheckpoint {
-        map: usize,
-    },
-    CleanAborted {
-        map: usize,
-        at: u32,
-    },
-    Expire,
-    Checkpoint,
-    Close,
-    Stop {
-        loss: Loss,
-    },
-    /// The power goes off during the next operation.
-    PowerOff {
-        after: u64,
-        loss: Loss,
-    },
-}
+use crate::files::Files;
+use crate::life::{Life, Mode, Op, live, live_on};
 
 fn loss() -> impl Strategy<Value = Loss> {
     prop_oneof![Just(Loss::Nothing), Just(Loss::Everything), any::<u64>().prop_map(|seed| Loss::Some { seed })]
@@ -87,234 +32,19 @@ fn op() -> impl Strategy<Value = Op> {
         2 => map.clone().prop_map(|map| Op::Clean { map }),
         8 => map.clone().prop_map(|map| Op::RollAndClean { map }),
         2 => map.clone().prop_map(|map| Op::CleanWithoutCheckpoint { map }),
-        2 => (map, 0_u32..6).prop_map(|(map, at)| Op::CleanAborted { map, at }),
+        2 => (map.clone(), 0_u32..6).prop_map(|(map, at)| Op::CleanAborted { map, at }),
+        2 => (prop::collection::vec((0_u8..3, any::<bool>()), 1..3), map.clone())
+            .prop_map(|(keys, map)| Op::CleanBehind { keys, map }),
+        2 => map.clone().prop_map(|map| Op::CleanTwice { map }),
+        1 => Just(Op::ConsumerBegins),
+        4 => (1_usize..200).prop_map(|bytes| Op::ConsumerReads { bytes }),
+        1 => Just(Op::ReplayProducers),
         1 => Just(Op::Expire),
         1 => Just(Op::Checkpoint),
         1 => Just(Op::Close),
         1 => loss().prop_map(|loss| Op::Stop { loss }),
         3 => (0_u64..60, loss()).prop_map(|(after, loss)| Op::PowerOff { after, loss }),
     ]
-}
-
-impl Op {
-    /// Whether a round may swap a group and leave F where it was.
-    fn may_end_a_round_early(&self) -> bool {
-        matches!(self, Self::CleanWithoutCheckpoint { .. } | Self::CleanAborted { .. } | Self::PowerOff { .. })
-    }
-}
-
-/// How a life is run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Mode {
-    pub(crate) rules: LogRules,
-    pub(crate) protocol: TransactionProtocol,
-    pub(crate) ample_map: bool,
-}
-
-pub(crate) struct Life {
-    mode: Mode,
-    pub(crate) fs: Arc<MemoryFs>,
-    setup: PartitionSetup,
-    pub(crate) partition: Option<Partition>,
-    oracle: Oracle,
-    epochs: [i16; 2],
-    sequences: [i32; 2],
-    values: u32,
-    now: Millis,
-    pub(crate) power_off: Option<Loss>,
-    /// E of the round that was just run.
-    cleaned_to: Option<Offset>,
-}
-
-impl Life {
-    pub(crate) fn new(mode: Mode) -> Self {
-        let fs = Arc::new(MemoryFs::new());
-        let mut setup = setup(mode.rules, 100);
-        setup.config = LogConfig { segment_bytes: 400, file_delete_delay_ms: Millis(30), ..setup.config };
-        let partition = Partition::open(fs.clone(), Path::new(LOG_DIR), setup.clone(), NOW).expect("opens");
-        let (oracle, epochs, sequences) = (Oracle::default(), [0; 2], [0; 2]);
-        let partition = Some(partition);
-        Self {
-            mode,
-            fs,
-            setup,
-            partition,
-            oracle,
-            epochs,
-            sequences,
-            values: 0,
-            now: NOW,
-            power_off: None,
-            cleaned_to: None,
-        }
-    }
-
-    /// Opens what is on the disk after a loss.
-    fn reopen(&mut self, loss: Loss) -> Result<(), String> {
-        let durable = self.partition.take().map_or(Offset(0), |partition| partition.log().recovery_point());
-        self.fs = Arc::new(self.fs.after_power_cut(loss));
-        let opened = Partition::open(self.fs.clone(), Path::new(LOG_DIR), self.setup.clone(), self.now);
-        let partition = opened.map_err(|e| format!("it does not open: {e}"))?;
-        let end = partition.log().end_offset();
-        if end < durable || usize::try_from(end.0).is_ok_and(|end| end > self.oracle.history.len()) {
-            return Err(format!("the log ends at {end}; {durable} was durable, {} written", self.oracle.history.len()));
-        }
-        self.oracle.cut(end);
-        self.partition = Some(partition);
-        self.power_off = None;
-        self.settle()
-    }
-
-    /// Everything is durable and replicated: the high watermark is the end.
-    fn settle(&mut self) -> Result<(), String> {
-        let Some(partition) = &mut self.partition else { return Ok(()) };
-        partition.flush().map_err(|e| e.to_string())?;
-        let end = partition.log().end_offset();
-        partition.set_high_watermark(end);
-        if let Some(cleaned_to) = self.cleaned_to.take() {
-            self.oracle.check_round(partition, &self.oracle.horizons(), cleaned_to)?;
-        }
-        self.oracle.check(partition)
-    }
-
-    pub(crate) fn run(&mut self, op: &Op) -> Result<(), String> {
-        match op {
-            Op::Stop { loss } => return self.reopen(*loss),
-            Op::Close => {
-                if let Some(partition) = self.partition.take() {
-                    match partition.close() {
-                        Ok(()) => return self.reopen(Loss::Everything),
-                        Err(e) if e.is_power_cut() => return self.reopen(self.power_off.unwrap_or(Loss::Nothing)),
-                        Err(e) => return Err(e.to_string()),
-                    }
-                }
-            }
-            Op::PowerOff { after, loss } => {
-                self.fs.power_off_after(*after);
-                self.power_off = Some(*loss);
-                return Ok(());
-            }
-            _ => {}
-        }
-        self.cleaned_to = None;
-        let done = self.operate(op);
-        match (done, self.power_off) {
-            (Err(e), Some(loss)) if e.is_power_cut() => self.reopen(loss),
-            (Err(e), _) => Err(format!("{op:?}: {e}")),
-            (Ok(()), Some(loss)) if self.fs.is_off() => self.reopen(loss),
-            (Ok(()), None) => self.settle(),
-            (Ok(()), Some(loss)) => match self.settle() {
-                Err(_) if self.fs.is_off() => self.reopen(loss),
-                other => other,
-            },
-        }
-    }
-
-    fn operate(&mut self, op: &Op) -> Result<(), LogError> {
-        let map = |entries: usize| if self.mode.ample_map { 100 } else { entries };
-        let Some(partition) = &mut self.partition else { return Ok(()) };
-        match op {
-            Op::Put { key, tombstone } => {
-                self.values += 1;
-                let (key, value) = (format!("k{key}"), (!tombstone).then(|| self.values.to_string()));
-                let header = BatchHeader::plain(Offset(0));
-                let record = record(&key, value.as_deref(), self.now);
-                self.oracle.history.push(Event::Data { producer: None, key, value });
-                partition.append(header, vec![record]).map(drop)
-            }
-            Op::PutInTransaction { producer, key, tombstone } => {
-                self.values += 1;
-                let of = usize::from(*producer);
-                let (key, value) = (format!("k{key}"), (!tombstone).then(|| self.values.to_string()));
-                let id = ProducerId(i64::from(*producer));
-                // A producer goes on where the partition has it, as it would after an error.
-                let known = partition.log().producers().producers().get(&id);
-                let last = known.filter(|entry| entry.epoch.0 == self.epochs[of]).map(|entry| entry.last_sequence().0);
-                self.sequences[of] = last.map_or(0, |last| last + 1);
-                let header = BatchHeader {
-                    transactional: true,
-                    producer_id: id,
-                    producer_epoch: ProducerEpoch(self.epochs[of]),
-                    base_sequence: Sequence(self.sequences[of]),
-                    ..BatchHeader::plain(Offset(0))
-                };
-                let record = record(&key, value.as_deref(), self.now);
-                self.oracle.history.push(Event::Data { producer: Some(id.0), key, value });
-                partition.append(header, vec![record]).map(drop)
-            }
-            Op::End { producer, commit } => {
-                let (of, id) = (usize::from(*producer), i64::from(*producer));
-                if !self.oracle.is_open(id) && *commit {
-                    // Half of the markers without data, to have some.
-                    return Ok(());
-                }
-                if self.mode.protocol == TransactionProtocol::Two {
-                    self.epochs[of] += 1;
-                }
-                let marker = Marker { commit: *commit, coordinator_epoch: 0 };
-                self.oracle.history.push(Event::Marker { producer: id, commit: *commit });
-                let epoch = ProducerEpoch(self.epochs[of]);
-                partition.end_transaction(ProducerId(id), epoch, marker, self.mode.protocol).map(drop)
-            }
-            Op::Roll => partition.roll(),
-            Op::Clock { add } => {
-                self.now = Millis(self.now.0 + add);
-                partition.set_clock(self.now)
-            }
-            Op::RollAndClean { map: entries } => {
-                partition.roll()?;
-                partition.set_high_watermark(partition.log().end_offset());
-                partition.set_map_entries(map(*entries));
-                self.cleaned_to = finished(partition.clean()?)?;
-                Ok(())
-            }
-            Op::Clean { map: entries } => {
-                partition.set_map_entries(map(*entries));
-                self.cleaned_to = finished(partition.clean()?)?;
-                Ok(())
-            }
-            Op::CleanWithoutCheckpoint { map: entries } => {
-                partition.set_map_entries(map(*entries));
-                self.cleaned_to = finished(partition.clean_with(&mut NoHook, RoundEnd::WithoutCheckpoint)?)?;
-                Ok(())
-            }
-            Op::CleanAborted { map: entries, at } => {
-                partition.set_map_entries(map(*entries));
-                let mut left = *at;
-                let mut hook = |_: &mut Log, _: Progress| {
-                    let stop = left == 0;
-                    left = left.saturating_sub(1);
-                    if stop { Err(LogError::CleaningAborted) } else { Ok(()) }
-                };
-                self.cleaned_to = finished(partition.clean_with(&mut hook, RoundEnd::Checkpointed)?)?;
-                Ok(())
-            }
-            Op::Expire => {
-                partition.expire_producers();
-                Ok(())
-            }
-            Op::Checkpoint => partition.checkpoint(),
-            Op::Close | Op::Stop { .. } | Op::PowerOff { .. } => Ok(()),
-        }
-    }
-}
-
-/// E of a whole round. One may be aborted or lose its power, and nothing else.
-fn finished(round: Option<fencepost_reference::storage::partition::Round>) -> Result<Option<Offset>, LogError> {
-    match round.map(|round| round.outcome) {
-        None | Some(Err(RoundError::Storage(LogError::CleaningAborted))) => Ok(None),
-        Some(Ok(outcome)) => Ok(Some(outcome.cleaned_to)),
-        Some(Err(RoundError::Storage(error))) => Err(error),
-        Some(Err(other)) => Err(LogError::Corrupt { file: "round".into(), position: 0, fault: other.to_string() }),
-    }
-}
-
-pub(crate) fn live(mode: Mode, ops: &[Op]) -> Result<(), String> {
-    let mut life = Life::new(mode);
-    for (step, op) in ops.iter().enumerate() {
-        life.run(op).map_err(|e| format!("step {step}, {op:?}: {e}"))?;
-    }
-    Ok(())
 }
 
 fn protocol() -> impl Strategy<Value = TransactionProtocol> {
@@ -347,6 +77,22 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_repaired_rules_hold_on_files_of_this_machine(ops in prop::collection::vec(op(), 1..60), protocol in protocol()) {
+        let mode = Mode { rules: LogRules::repaired(), protocol, ample_map: false };
+        prop_assert_eq!(live_on(mode, Files::of_this_machine(), &ops), Ok(()));
+    }
+
+    #[test]
+    fn kafkas_rules_hold_on_files_of_this_machine(ops in prop::collection::vec(op(), 1..60)) {
+        let mode = Mode { rules: LogRules::kafka_4_4(), protocol: TransactionProtocol::Two, ample_map: true };
+        prop_assert_eq!(live_on(mode, Files::of_this_machine(), &ops), Ok(()));
+    }
+}
+
 /// What the first of many lives breaks, if one does.
 fn first_breach(rules: LogRules, ample_map: bool, cases: u32) -> Option<String> {
     let config = ProptestConfig { cases, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() };
@@ -371,4 +117,80 @@ fn n1_and_n2_are_found_by_walking_with_a_small_map() {
     without_n1.cleaner.stamping = Stamping::OnlyIfMapped;
     let n2 = first_breach(without_n1, false, 20_000).expect("N2 is found");
     assert!(n2.contains("S13") || n2.contains("S1, S2"), "{n2}");
+}
+
+/// Whether one of so many lives breaks this property, be it the first that it breaks or not.
+fn breaks(rules: LogRules, ample_map: bool, property: &str) -> bool {
+    let mut runner =
+        TestRunner::new_with_rng(ProptestConfig::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let lives = (prop::collection::vec(op(), 1..80), protocol());
+    let tells = |told: Result<(), String>| told.is_err_and(|told| told.contains(property));
+    (0..400).any(|_| {
+        let (ops, protocol) = lives.new_tree(&mut runner).expect("a life").current();
+        let mut life = Life::new(Mode { rules, protocol, ample_map });
+        ops.iter().any(|op| tells(life.run(op))) || tells(life.end())
+    })
+}
+
+#[test]
+fn every_property_of_a_life_is_broken_by_some_slip_or_finding() {
+    let slip = |mutation| LogRules { cleaner: Rules::repaired().with(mutation), ..LogRules::repaired() };
+    let files = LogRules { cleaner: Rules::kafka_3_0(), ..LogRules::kafka_4_4() };
+    for (rules, ample_map, property) in [
+        (slip(Mutation::CleansAboveHighWatermark), false, "S12:"),
+        (LogRules::kafka_4_4(), false, "S14:"),
+        (slip(Mutation::LastDataOfProducerDropped), false, "S16:"),
+        // What is clean by a lost checkpoint is not stamped anew under the repair of N3.
+        (
+            LogRules { cleaner: Rules::kafka_4_4().with(Mutation::HorizonRenewed), ..LogRules::kafka_4_4() },
+            true,
+            "S18:",
+        ),
+        (files, true, "L1, L2, L4:"),
+        (slip(Mutation::AbortedRecordsKept), false, "L3:"),
+        (slip(Mutation::GapHoldsFirstDirtyBack), false, "L5:"),
+    ] {
+        assert!(breaks(rules, ample_map, property), "{property} {:?}", rules.cleaner.mutation);
+    }
+}
+
+/// N1, as a consumer meets it: it reads the value, and the value and its deletion are gone together.
+#[test]
+fn a_consumer_that_lags_misses_a_deletion_under_kafkas_rules_alone() {
+    let put = |key, tombstone| Op::Put { key, tombstone };
+    let life = [
+        put(0, false),
+        put(0, true),
+        put(1, false),
+        Op::RollAndClean { map: 1 },
+        Op::Clock { add: 100 },
+        Op::ConsumerBegins,
+        Op::ConsumerReads { bytes: 1 },
+        Op::RollAndClean { map: 3 },
+        Op::ConsumerReads { bytes: 1000 },
+    ];
+    let protocol = TransactionProtocol::Two;
+    for (rules, missed) in [(LogRules::kafka_4_4(), true), (LogRules::repaired(), false)] {
+        let mut lived = Life::new(Mode { rules, protocol, ample_map: false });
+        let told: Vec<_> = life.iter().filter_map(|op| lived.run(op).err()).collect();
+        assert_eq!(told.iter().any(|told| told.contains("S3:")), missed, "{told:?}");
+    }
+}
+
+/// KAFKA-17076: the tombstone at the end goes, and nothing is left that tells how long the log was.
+#[test]
+fn the_end_of_the_log_is_lost_with_its_last_batch_if_no_header_stays() {
+    let life = [
+        Op::Put { key: 0, tombstone: true },
+        Op::RollAndClean { map: 1 },
+        Op::Clock { add: 100 },
+        // There is nothing to do but for a round whose checkpoint was lost.
+        Op::CleanTwice { map: 1 },
+    ];
+    let slip = LogRules { cleaner: Rules::kafka_4_4().with(Mutation::LastBatchNotKept), ..LogRules::kafka_4_4() };
+    for (rules, lost) in [(slip, true), (LogRules::kafka_4_4(), false)] {
+        let mut lived = Life::new(Mode { rules, protocol: TransactionProtocol::Two, ample_map: true });
+        let told: Vec<_> = life.iter().filter_map(|op| lived.run(op).err()).collect();
+        assert_eq!(told.iter().any(|told| told.contains("S17:")), lost, "{told:?}");
+    }
 }

@@ -2,9 +2,11 @@
 
 use fencepost_reference::storage::log_rules::LogRules;
 use fencepost_reference::storage::memory_fs::Loss;
+use fencepost_reference::storage::mutation::Mutation;
 use fencepost_reference::storage::producer_append::TransactionProtocol;
+use fencepost_reference::storage::rules::Rules;
 
-use crate::random::{Life, Mode, Op};
+use crate::life::{Life, Mode, Op};
 
 /// Every stop of a round that merges segments, swaps several groups and writes its checkpoint; then life goes on.
 #[test]
@@ -93,11 +95,11 @@ fn whatever_names_a_stop_takes_no_aborted_record_is_handed_out() {
         log.segments().map(|segment| segment.transaction_index().entries().len()).sum::<usize>()
     };
     let mut life = prepared();
-    let start = life.fs.changes();
+    let start = life.memory().changes();
     life.run(&clean).expect("nothing stops it");
     // In this pass the data were seen, so the entry is kept (docs/compaction.md 3.2).
     assert_eq!(entries(&life), 1);
-    let history = life.fs.history();
+    let history = life.memory().history();
     let renames = (1..).zip(&history).filter(|(_, change)| change.starts_with("rename /logs/t-0"));
     let stops: Vec<u64> = renames.map(|(nth, _)| nth).filter(|nth| *nth > start).map(|nth| nth - start).collect();
     assert!(stops.len() >= 12, "four files, to .swap, to .deleted, and to their names");
@@ -107,4 +109,40 @@ fn whatever_names_a_stop_takes_no_aborted_record_is_handed_out() {
         life.run(&clean).unwrap_or_else(|e| panic!("{seed} {stop}: {e}"));
         assert_eq!(entries(&life), 1, "{seed} {stop}");
     }
+}
+
+/// S15 by a group whose later segments leave nothing: files that are renamed from the last one on would let a stop bring one
+/// in the middle back, without the one after it.
+#[test]
+fn old_segments_that_a_stop_brings_back_are_a_suffix() {
+    let in_transaction = |key| Op::PutInTransaction { producer: 0, key, tombstone: false };
+    let before = [
+        Op::Put { key: 0, tombstone: false },
+        Op::Roll,
+        in_transaction(1),
+        Op::Roll,
+        in_transaction(2),
+        Op::Roll,
+        Op::End { producer: 0, commit: false },
+        in_transaction(1),
+        Op::End { producer: 0, commit: true },
+        Op::Checkpoint,
+    ];
+    let broken = |rules: LogRules| {
+        let stopped = |stop| {
+            let mode = Mode { rules, protocol: TransactionProtocol::Two, ample_map: true };
+            let mut life = Life::new(mode);
+            for op in &before {
+                life.run(op).expect("nothing stops it yet");
+            }
+            life.run(&Op::PowerOff { after: stop, loss: Loss::Nothing }).expect("set");
+            life.run(&Op::Clean { map: 3 }).err()
+        };
+        (0..60).filter_map(stopped).collect::<Vec<_>>()
+    };
+    let rules = LogRules::kafka_4_4();
+    assert_eq!(broken(rules), [""; 0]);
+    let slip = Rules::kafka_4_4().with(Mutation::OldFilesDeletedLastFirst);
+    let told = broken(LogRules { cleaner: slip, ..rules });
+    assert!(told.iter().any(|told| told.starts_with("S15")), "{told:?}");
 }

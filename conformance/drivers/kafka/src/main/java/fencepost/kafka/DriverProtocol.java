@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.compaction.CompactionFunction;
 import fencepost.kafka.compaction.CompactionTrace;
+import fencepost.kafka.replication.ReplicationFunction;
+import fencepost.kafka.replication.ReplicationTrace;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -15,14 +17,15 @@ import java.util.Map;
  * The envelope of the driver protocol: hello, reset, step, bye.
  *
  * <p>Each answer to reset and step echoes the trace (and the step) and is one of {@code ok}, {@code error},
- * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace} and of {@link
- * CompactionTrace}; here nothing knows about groups or logs. A trace's id begins with its protocol.
+ * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace}, of {@link
+ * CompactionTrace} and of {@link ReplicationTrace}; here nothing knows about groups, logs or brokers. A trace's id begins with its protocol.
  */
 final class DriverProtocol {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int STACK_FRAMES_IN_A_REPORT = 6;
 
     private static final String COMPACTION = "compaction/";
+    private static final String REPLICATION = "replication/";
 
     private final Path logs;
     private Trace trace;
@@ -63,13 +66,20 @@ final class DriverProtocol {
             }
             trace = null;
             JsonNode configure = request.path("configure");
-            trace = traceId.startsWith(COMPACTION) ? new CompactionTrace(configure, logs) : new FencingTrace(configure);
+            trace = begin(configure);
             answer.putObject("ok");
         } catch (Skipped reason) {
             answer.put("skipped", reason.getMessage());
         } catch (RuntimeException problem) {
             answer.put("broken", describe(problem));
         }
+    }
+
+    private Trace begin(JsonNode configure) {
+        if (traceId.startsWith(COMPACTION)) {
+            return new CompactionTrace(configure, logs);
+        }
+        return traceId.startsWith(REPLICATION) ? new ReplicationTrace(configure, logs) : new FencingTrace(configure);
     }
 
     private void step(JsonNode request, ObjectNode answer) {
@@ -85,19 +95,16 @@ final class DriverProtocol {
         }
         try {
             String broker = request.path("broker").asText(null);
-            Outcome outcome = request.has("do") ? trace.step(request.get("do"), broker) : Outcome.NOTHING;
+            Outcome outcome =
+                request.has("do") ? trace.step(request.get("do"), broker, request.get("message")) : Outcome.NOTHING;
             // Observed before anything is put into the answer, so that a failure leaves it either whole or broken.
             ObjectNode state = request.path("observe").asBoolean() ? trace.observe(broker) : null;
             ObjectNode body = outcome.error() == null ? answer.putObject("ok") : answer.put("error", outcome.error());
             if (outcome.answer() != null) {
                 body.set("answer", outcome.answer());
             }
-            if (!outcome.completes().isEmpty()) {
-                ObjectNode completes = body.putObject("completes");
-                for (Map.Entry<String, Reply> completion : outcome.completes().entrySet()) {
-                    completes.set(completion.getKey(), completion.getValue().asCompletion());
-                }
-            }
+            putAll(body, "sends", outcome.sends());
+            putAll(body, "completes", outcome.completes());
             if (state != null) {
                 body.set("state", state);
             }
@@ -108,12 +115,16 @@ final class DriverProtocol {
         }
     }
 
+    private static void putAll(ObjectNode body, String field, Map<String, ObjectNode> named) {
+        if (!named.isEmpty()) {
+            body.putObject(field).setAll(named);
+        }
+    }
+
     /** A function trace, which needs no reset. */
     private void call(JsonNode request, ObjectNode answer) {
         try {
-            Reply reply = request.path("trace").asText().startsWith(COMPACTION)
-                ? CompactionFunction.decide(request.path("given"), request.get("call"), logs)
-                : FunctionCall.decide(request.path("given"), request.get("call"));
+            Reply reply = decide(request.path("trace").asText(), request.path("given"), request.get("call"));
             if (reply.error() == null) {
                 answer.putObject("ok").set("outcome", reply.answer());
             } else {
@@ -124,6 +135,13 @@ final class DriverProtocol {
         } catch (RuntimeException problem) {
             answer.put("broken", describe(problem));
         }
+    }
+
+    private Reply decide(String id, JsonNode given, JsonNode call) {
+        if (id.startsWith(COMPACTION)) {
+            return CompactionFunction.decide(given, call, logs);
+        }
+        return id.startsWith(REPLICATION) ? ReplicationFunction.decide(given, call, logs) : FunctionCall.decide(given, call);
     }
 
     /** The problem with the few frames of its stack that tell Kafka's fault from the driver's. */

@@ -89,14 +89,14 @@ final class FencingTrace implements Trace {
             case "sync_group" -> now(syncGroup(body));
             case "classic_heartbeat" -> now(classicHeartbeat(body));
             case "expire" -> expire(body);
-            case "replicate" -> new Outcome(null, coordinator.replicate(Requests.word(body, "through")));
+            case "replicate" -> Outcome.completed(coordinator.replicate(Requests.word(body, "through")));
             case "fail_over" -> failOver(body);
             default -> throw new Skipped("this driver has no operation `" + only.getKey() + "`");
         };
     }
 
     private static Outcome now(Reply reply) {
-        return new Outcome(reply, Map.of());
+        return Outcome.answered(reply);
     }
 
     private Outcome target(JsonNode body) {
@@ -223,7 +223,7 @@ final class FencingTrace implements Trace {
             throw new Skipped("there is one release of Kafka in this driver");
         }
         target.truncated(coordinator.highWatermark());
-        return new Outcome(null, coordinator.failOver(cluster));
+        return Outcome.completed(coordinator.failOver(cluster));
     }
 
     /** A heartbeat that was accepted takes note of the target, answered yet or not. */

@@ -93,7 +93,7 @@ public final class KafkaRelease {
     }
 
     /** A registry; its log context moved to another package in 4.4. */
-    static SnapshotRegistry newSnapshotRegistry() {
+    public static SnapshotRegistry newSnapshotRegistry() {
         Constructor<?> constructor = Arrays.stream(SnapshotRegistry.class.getConstructors())
             .filter(candidate -> candidate.getParameterCount() == 1)
             .findFirst()
@@ -116,7 +116,7 @@ public final class KafkaRelease {
     }
 
     /** A delta to an image; 4.4 has a builder where the others have a constructor. */
-    static MetadataDelta newDelta(MetadataImage image) {
+    public static MetadataDelta newDelta(MetadataImage image) {
         return DeltaMaker.make(image);
     }
 

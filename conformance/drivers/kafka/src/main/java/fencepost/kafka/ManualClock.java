@@ -13,7 +13,8 @@ public final class ManualClock implements Time {
     // Rounds of the cleaner run in a thread of their own.
     private volatile long nowMs = 1_000_000L;
 
-    void advance(long byMs) {
+    /** Moves on. */
+    public void advance(long byMs) {
         nowMs = nowMs + byMs;
     }
 

@@ -13,6 +13,15 @@ public interface Trace extends AutoCloseable {
      */
     Outcome step(JsonNode operation, String broker);
 
+    /**
+     * Carries out one operation.
+     *
+     * @param message the message that the operation is about; null where it is about none
+     */
+    default Outcome step(JsonNode operation, String broker, JsonNode message) {
+        return step(operation, broker);
+    }
+
     /** The whole state. */
     ObjectNode observe(String broker);
 

@@ -63,10 +63,17 @@ class CompactionFunctionTest {
             outcome("{'last_stable':7,'segments':[0,5,10]}", "{'round_bound':{'from':0}}"));
     }
 
+    private static JsonNode marker(String discardable, String keepHeader, String horizonMs) {
+        return outcome("{'now_ms':5100,'delete_retention_ms':100}", "{'retain_marker':{'marker':'abort','discardable':"
+            + discardable + ",'keep_header':" + keepHeader + ",'horizon_ms':" + horizonMs + "}}");
+    }
+
     @Test
-    void what_kafka_decides_nowhere_by_itself_is_skipped() {
-        assertTrue(new Conversation().say("{'cmd':'step','trace':'compaction/f','at':[1],'given':{'now_ms':1,"
-            + "'delete_retention_ms':1},'call':{'retain_marker':{'marker':'commit','discardable':true,'keep_header':false,"
-            + "'horizon_ms':null}}}").has("skipped"));
+    void a_marker_stays_as_long_as_its_data_then_until_its_horizon_and_then_as_a_header_that_is_needed() {
+        assertEquals(json("{'marker':'kept'}"), marker("false", "false", "5000"));
+        assertEquals(json("{'marker':'stamped'}"), marker("true", "false", "null"));
+        assertEquals(json("{'marker':'kept'}"), marker("true", "false", "5101"));
+        assertEquals(json("{'marker':'removed'}"), marker("true", "false", "5100"));
+        assertEquals(json("{'marker':'emptied'}"), marker("true", "true", "5100"));
     }
 }

@@ -15,10 +15,11 @@ import org.apache.kafka.common.requests.RequestHeader;
  * One connection to a broker, on which Kafka's own request classes are written and its response classes are read, one
  * at a time. There is no client around it: nothing is retried, batched or reordered.
  */
-final class Connection implements AutoCloseable {
+public final class Connection implements AutoCloseable {
     private static final int TIMEOUT_MS = 30_000;
 
-    private final SingleNodeBroker broker;
+    private final int port;
+    private final int timeoutMs;
     private final String clientId;
     private Socket socket;
     private DataInputStream in;
@@ -26,7 +27,13 @@ final class Connection implements AutoCloseable {
     private int correlationId;
 
     Connection(SingleNodeBroker broker, String clientId) throws IOException {
-        this.broker = broker;
+        this(broker.port(), clientId, TIMEOUT_MS);
+    }
+
+    /** A connection to whatever listens on this port of loopback; an answer that takes longer is an {@link IOException}. */
+    public Connection(int port, String clientId, int timeoutMs) throws IOException {
+        this.port = port;
+        this.timeoutMs = timeoutMs;
         this.clientId = clientId;
         connect();
     }
@@ -34,8 +41,8 @@ final class Connection implements AutoCloseable {
     private void connect() throws IOException {
         socket = new Socket();
         socket.setTcpNoDelay(true);
-        socket.setSoTimeout(TIMEOUT_MS);
-        socket.connect(new InetSocketAddress(SingleNodeBroker.HOST, broker.port()), TIMEOUT_MS);
+        socket.setSoTimeout(timeoutMs);
+        socket.connect(new InetSocketAddress(SingleNodeBroker.HOST, port), timeoutMs);
         in = new DataInputStream(socket.getInputStream());
         out = new DataOutputStream(socket.getOutputStream());
     }
@@ -51,12 +58,12 @@ final class Connection implements AutoCloseable {
      *
      * @param <T> the response's class, which the request's determines
      */
-    <T extends AbstractResponse> T exchange(AbstractRequest.Builder<?> builder, Class<T> response) throws IOException {
+    public <T extends AbstractResponse> T exchange(AbstractRequest.Builder<?> builder, Class<T> response) throws IOException {
         return exchange(builder, newest(builder.apiKey()), response);
     }
 
     /** Sends the request in this version, and waits for its answer. */
-    <T extends AbstractResponse> T exchange(AbstractRequest.Builder<?> builder, short version, Class<T> response)
+    public <T extends AbstractResponse> T exchange(AbstractRequest.Builder<?> builder, short version, Class<T> response)
             throws IOException {
         AbstractRequest request = builder.build(version);
         RequestHeader header = new RequestHeader(request.apiKey(), version, clientId, correlationId++);

@@ -7,12 +7,8 @@ import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -43,7 +39,6 @@ public final class SingleNodeBroker implements AutoCloseable {
     /** Loopback; the broker listens nowhere else. */
     public static final String HOST = "127.0.0.1";
     private static final int ATTEMPTS = 3;
-    private static final int REMOVAL_PASSES = 20;
     private static final long STOP_MS = 5_000;
     private static final long METADATA_MS = 30_000;
 
@@ -303,34 +298,9 @@ public final class SingleNodeBroker implements AutoCloseable {
         removeDirectory();
     }
 
-    /** A broker that is still stopping may write while its files are removed, so that one pass may not be enough. */
     private void removeDirectory() {
-        for (int pass = 0; pass < REMOVAL_PASSES && directory != null && Files.exists(directory); pass++) {
-            try {
-                Files.walkFileTree(directory, new SimpleFileVisitor<>() {
-                    @Override
-                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                        Files.deleteIfExists(file);
-                        return FileVisitResult.CONTINUE;
-                    }
-
-                    @Override
-                    public FileVisitResult visitFileFailed(Path file, IOException failure) throws IOException {
-                        if (failure instanceof NoSuchFileException) {
-                            return FileVisitResult.CONTINUE;
-                        }
-                        throw failure;
-                    }
-
-                    @Override
-                    public FileVisitResult postVisitDirectory(Path visited, IOException failure) throws IOException {
-                        Files.deleteIfExists(visited);
-                        return FileVisitResult.CONTINUE;
-                    }
-                });
-            } catch (IOException again) {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-            }
+        if (directory != null) {
+            Removal.remove(directory);
         }
     }
 }

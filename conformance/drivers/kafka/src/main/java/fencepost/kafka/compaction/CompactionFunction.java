@@ -27,7 +27,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;
  * A function trace of the cleaner: one decision, made by the method of Kafka's that makes it.
  *
  * <p>{@code MemoryRecords#filterTo} and {@code Cleaner#shouldRetainRecord} need no log. {@code
- * LogCleanerManager#cleanableOffsets} looks at one, which is written here with the offsets that are given.
+ * LogCleanerManager#cleanableOffsets} looks at one, which is written here with the offsets that are given. For {@code
+ * retain_marker} there is no method at all: see {@link RetainedMarker}.
  */
 public final class CompactionFunction {
     private static final int LEADER_EPOCH = 0;
@@ -50,6 +51,7 @@ public final class CompactionFunction {
         return Reply.of(switch (only.getKey()) {
             case "rebuild" -> rebuild(given, body);
             case "retain_record" -> retainRecord(given, body, logs);
+            case "retain_marker" -> RetainedMarker.decide(given, body, logs);
             case "first_dirty_offset" -> firstDirtyOffset(given, body, logs);
             case "round_bound" -> roundBound(given, body, logs);
             default -> throw new Skipped("Kafka has no function of its own for `" + only.getKey() + "`");

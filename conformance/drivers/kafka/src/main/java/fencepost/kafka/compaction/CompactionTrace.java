@@ -134,6 +134,9 @@ public final class CompactionTrace implements Trace {
             case "restart":
                 replica.restart();
                 return Outcome.NOTHING;
+            case "lose_checkpoint":
+                replica.loseCheckpoint();
+                return Outcome.NOTHING;
             case "truncate":
                 replica.truncate(body.asLong());
                 return Outcome.NOTHING;
@@ -286,10 +289,10 @@ public final class CompactionTrace implements Trace {
     }
 
     private static Outcome answer(ObjectNode answer) {
-        return new Outcome(Reply.of(answer), Map.of());
+        return Outcome.answered(Reply.of(answer));
     }
 
     private static Outcome refusal(RuntimeException refused) {
-        return new Outcome(Reply.ofThrown(refused), Map.of());
+        return Outcome.answered(Reply.ofThrown(refused));
     }
 }

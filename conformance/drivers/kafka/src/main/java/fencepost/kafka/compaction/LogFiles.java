@@ -20,7 +20,7 @@ import org.apache.kafka.common.record.internal.*;
  * files become {@code .swap}, the old segments' files become {@code .deleted} one segment after the other, the new files get
  * their final names.
  */
-final class LogFiles {
+public final class LogFiles {
     private static final String CLEANED = ".cleaned";
     private static final String SWAP = ".swap";
     private static final String DELETED = ".deleted";
@@ -29,7 +29,7 @@ final class LogFiles {
 
     private final Path directory;
 
-    LogFiles(Path directory) {
+    public LogFiles(Path directory) {
         this.directory = directory;
     }
 
@@ -81,7 +81,7 @@ final class LogFiles {
     }
 
     /** Loses what was written from an offset on. */
-    void loseFrom(long offset) {
+    public void loseFrom(long offset) {
         for (String name : names()) {
             if (!name.endsWith(LOG)) {
                 continue;
@@ -100,7 +100,7 @@ final class LogFiles {
     }
 
     /** Deletes a directory with all that is in it. */
-    static void deleteAll(Path directory) {
+    public static void deleteAll(Path directory) {
         if (!Files.exists(directory)) {
             return;
         }

@@ -1,6 +1,7 @@
 package fencepost.kafka.compaction;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import fencepost.kafka.InlineScheduler;
 import fencepost.kafka.ManualClock;
 import fencepost.kafka.Skipped;
 import java.io.IOException;
@@ -146,6 +147,16 @@ final class Replica {
         StorageRelease.close(log);
         forgetLog();
         open(log.config(), log.logStartOffset(), log.logEndOffset(), true);
+    }
+
+    /** The file goes; a manager that is made anew, as at a start, makes an empty one. */
+    void loseCheckpoint() throws IOException {
+        if (round != null) {
+            throw new Skipped("a round is going on, and would write the checkpoint again");
+        }
+        manager.removeMetrics();
+        Files.deleteIfExists(parent.resolve(LogCleanerManager.OFFSET_CHECKPOINT_FILE));
+        manager = new LogCleanerManager(List.of(parent.toFile()), logs, new LogDirFailureChannel(1));
     }
 
     void crash(JsonNode how) {

@@ -28,7 +28,7 @@ import org.apache.kafka.storage.internals.log.VerificationGuard;
  *
  * <p>That the record classes moved to another package in 4.3 costs no more than two imports of whole packages.
  */
-final class StorageRelease {
+public final class StorageRelease {
     /** From 4.2 on a marker is appended with the version of the transaction protocol that wrote it. */
     private static final Method APPEND_MARKER = KafkaRelease.firstOf(
         KafkaRelease.method(UnifiedLog.class, "appendAsLeader", 6), KafkaRelease.method(UnifiedLog.class, "appendAsLeader", 5));
@@ -59,7 +59,7 @@ final class StorageRelease {
     }
 
     /** Lets go of the log's files as they are: nothing is written, cut to size or flushed. */
-    static void abandon(UnifiedLog log) {
+    public static void abandon(UnifiedLog log) {
         KafkaRelease.call(ABANDON, log);
     }
 

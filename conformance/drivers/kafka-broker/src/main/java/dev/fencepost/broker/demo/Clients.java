@@ -32,6 +32,13 @@ final class Clients {
         return new KafkaConsumer<>(reader(bootstrapServers));
     }
 
+    /** The same, but one that fetches a batch at a time, as a slow reader of a large log does. */
+    static Consumer<String, String> batchwise(String bootstrapServers) {
+        Map<String, Object> settings = reader(bootstrapServers);
+        settings.put("max.partition.fetch.bytes", 1);
+        return new KafkaConsumer<>(settings);
+    }
+
     private static Map<String, Object> reader(String bootstrapServers) {
         Map<String, Object> settings = new HashMap<>();
         settings.put("bootstrap.servers", bootstrapServers);
