@@ -16,6 +16,7 @@ impl Turn<'_> {
         let broker = &mut *self.broker;
         broker.index = image.index;
         broker.inactive = image.fenced | image.shutting;
+        broker.fenced = image.fenced;
         broker.broker_epochs = image.broker_epochs;
         let changed = broker.image_epoch != image.partition_epoch;
         broker.image_epoch = image.partition_epoch;
