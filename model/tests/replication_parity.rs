@@ -116,11 +116,16 @@ const SMALL: Bounds = Bounds {
     ..Bounds::BASE
 };
 
+/// An election, and a request that is given up.
+const ELECTS: Bounds = Bounds { crashes: [0; 4], fences: 0, unfences: 0, epochs: 1, ..SMALL };
+/// A crash that may lose records.
+const CRASHES: Bounds = Bounds { chosen: 0, fails: [0; 4], unfences: 0, epochs: 1, ..SMALL };
+
 #[test]
 fn the_replication_actors_have_equal_counts_under_both_models() {
     let three =
         Bounds { preferred: 1, chosen: 1, epochs: 2, writes: [0; 4], metadata: Metadata::Messages, ..Bounds::THREE };
-    for bounds in [Bounds { crashes: [0; 4], ..SMALL }, Bounds { chosen: 0, ..SMALL }, three] {
+    for bounds in [ELECTS, CRASHES, three] {
         let protocol = replication(bounds);
         let theirs = counts(actor_model(&protocol));
         let mut world = World::new(protocol);
@@ -193,7 +198,7 @@ fn reached(bounds: Bounds) -> HashSet<(Actors, Vec<Envelope<Msg>>)> {
 
 #[test]
 fn a_broker_that_reads_the_controllers_log_comes_to_what_it_would_come_to_by_messages() {
-    for bounds in [Bounds { chosen: 0, ..SMALL }, Bounds { crashes: [0; 4], ..SMALL }] {
+    for bounds in [ELECTS, CRASHES] {
         let by_messages = reached(bounds);
         let by_log = reached(Bounds { metadata: Metadata::Log, ..bounds });
         assert!(by_messages == by_log, "{} by messages, {} by the log", by_messages.len(), by_log.len());
