@@ -337,15 +337,14 @@ impl Controller {
         let checked = validate(setting, &self.now, from, (epoch, partition_epoch), isr, broker_epochs, broker_epoch);
         let answer = match checked {
             Err((refusal, label)) => {
-                ruling.trail.mark(label);
+                label.into_iter().for_each(|label| ruling.trail.mark(label));
                 Err(refusal)
             }
             Ok(()) => {
                 let mut next = self.now;
                 next.recovering = false;
                 self.change(setting, &mut next, isr, None, &mut ruling.trail);
-                let unchanged = next == self.now;
-                ruling.trail.mark(if unchanged { Label::AlterNoChange } else { Label::AlterApplied });
+                ruling.trail.mark(Label::AlterApplied);
                 self.publish(setting, next, &mut ruling);
                 let Image { leader, epoch, partition_epoch, isr, .. } = self.now;
                 Ok(Altered { leader, epoch, partition_epoch, isr })
@@ -365,7 +364,7 @@ fn validate(
     isr: u8,
     broker_epochs: [u8; MAX_BROKERS],
     broker_epoch: u8,
-) -> Result<(), (Refusal, Label)> {
+) -> Result<(), (Refusal, Option<Label>)> {
     let eligible = |member: u8| {
         let place = usize::from(member);
         let known = broker_epochs[place];
@@ -373,19 +372,19 @@ fn validate(
         (now.is_active(member) || setting.has(Mutant::FencedMayJoin)) && same
     };
     if broker_epoch != now.broker_epochs[usize::from(from)] {
-        Err((Refusal::StaleBrokerEpoch, Label::AlterStaleBroker))
+        Err((Refusal::StaleBrokerEpoch, Some(Label::AlterStaleBroker)))
     } else if epoch > now.epoch || partition_epoch > now.partition_epoch {
-        Err((Refusal::NotController, Label::AlterAhead))
+        Err((Refusal::NotController, None))
     } else if epoch < now.epoch {
-        Err((Refusal::FencedLeaderEpoch, Label::AlterFenced))
+        Err((Refusal::FencedLeaderEpoch, Some(Label::AlterFenced)))
     } else if from != now.leader {
-        Err((Refusal::InvalidRequest, Label::AlterNotLeader))
+        Err((Refusal::InvalidRequest, None))
     } else if partition_epoch < now.partition_epoch && !setting.has(Mutant::PartitionEpochUnchecked) {
-        Err((Refusal::InvalidUpdateVersion, Label::AlterOldVersion))
+        Err((Refusal::InvalidUpdateVersion, Some(Label::AlterOldVersion)))
     } else if isr & bit(now.leader) == 0 {
-        Err((Refusal::InvalidRequest, Label::AlterWithoutLeader))
+        Err((Refusal::InvalidRequest, None))
     } else if !members(isr).all(eligible) {
-        Err((Refusal::IneligibleReplica, Label::AlterIneligible))
+        Err((Refusal::IneligibleReplica, Some(Label::AlterIneligible)))
     } else {
         Ok(())
     }

@@ -127,7 +127,6 @@ impl Epochs {
     #[must_use]
     pub fn end_of(&self, epoch: Epoch, end: Offset, trail: &mut Trail) -> EpochEnd {
         if epoch == UNDEFINED {
-            trail.mark(Label::EndUndefined);
             return EpochEnd::UNDEFINED;
         }
         if epoch == self.latest() {

@@ -139,6 +139,7 @@ impl Turn<'_> {
                 Fetched::Diverging { at, high } => self.diverged(at, high),
                 Fetched::Error(Refusal::OffsetOutOfRange) => {
                     self.mark(Label::ErrorRange);
+                    self.count_round();
                     self.broker.entry.phase = Phase::Latest;
                 }
                 Fetched::Error(refusal) => self.refused(refusal, sent),
@@ -170,7 +171,6 @@ impl Turn<'_> {
                 continue;
             }
             if rules.cuts_newer && record.epoch() > self.broker.entry.epoch {
-                self.mark(Label::ReplyNewer);
                 break;
             }
             self.append_follower(offset, record);
@@ -178,7 +178,7 @@ impl Turn<'_> {
         }
         let (start, end) = (self.broker.log.start, self.broker.log.end);
         let taken = high.clamp(start, end);
-        self.mark(if taken < high { Label::HighClamped } else { Label::HighFromReply });
+        self.mark(Label::HighFromReply);
         if taken < self.broker.high {
             self.mark(Label::HighFalls);
         }
@@ -198,6 +198,14 @@ impl Turn<'_> {
         }
     }
 
+    /// Ghost of P7b: one more answer that is none.
+    fn count_round(&mut self) {
+        match self.broker.entry.rounds.checked_sub(1) {
+            Some(rounds) => self.broker.entry.rounds = rounds,
+            None => self.broker.wrong |= wrong::P7B,
+        }
+    }
+
     fn append_follower(&mut self, offset: Offset, record: Record) {
         if record.epoch() == UNDEFINED {
             // KAFKA-7601: a record of an old format makes the epochs worthless.
@@ -214,12 +222,7 @@ impl Turn<'_> {
         if self.setting.has(Mutant::DivergingHighWatermark) {
             self.broker.high = high.clamp(self.broker.log.start, self.broker.log.end);
         }
-        let entry = &mut self.broker.entry;
-        if entry.rounds == 0 {
-            self.broker.wrong |= wrong::P7B;
-        } else {
-            entry.rounds -= 1;
-        }
+        self.count_round();
         let (to, _) = self.truncation_target(at);
         self.truncate(to);
         self.broker.entry.offset = to;
@@ -245,7 +248,6 @@ impl Turn<'_> {
         }
         let own = self.own_epoch_end(reply.epoch);
         if own.end == UNDEFINED {
-            self.mark(Label::TargetUnknown);
             let to = if self.setting.has(Mutant::UnknownEpochToHighWatermark) { high } else { reply.end.min(end) };
             return (to, true);
         }
@@ -278,10 +280,8 @@ impl Turn<'_> {
                     (entry.offset, entry.last) = (to, latest);
                     if finished {
                         entry.phase = Phase::Fetching;
-                    } else if entry.rounds == 0 {
-                        self.broker.wrong |= wrong::P7B;
                     } else {
-                        entry.rounds -= 1;
+                        self.count_round();
                     }
                 }
                 Err(refusal) => self.refused(refusal, sent),

@@ -25,14 +25,21 @@ pub(super) fn larger(list: &mut List) {
         Full,
         &[KAFKA, ORACLE],
         "three-records",
-        "the largest: three brokers, an election, three records",
-        Bounds { chosen: 1, epochs: 1, writes: [2, 1, 0, 0], ..Bounds::THREE },
+        "three brokers, an election by preference, three records",
+        Bounds {
+            start: Start { leader: 1, ..Bounds::THREE.start },
+            preferred: 1,
+            epochs: 1,
+            writes: [1, 2, 0, 0],
+            fails: [0, 0, 1, 0],
+            ..Bounds::THREE
+        },
     );
     rows.add(
         Full,
-        &[KAFKA, ORACLE],
+        &[ORACLE],
         "three-epochs",
-        "three brokers, three elections of anybody, a record of the first leader",
+        "the largest: three brokers, three elections of anybody, a record of the first leader",
         Bounds { chosen: 3, epochs: 3, writes: [1, 0, 0, 0], offsets: 1, ..Bounds::THREE },
     );
     rows.add(
@@ -125,13 +132,48 @@ pub(super) fn larger(list: &mut List) {
         Bounds {
             elr: true,
             fences: 2,
-            unfences: 2,
+            fenced: 0b110,
+            unfences: 1,
             crashes: [1, 0, 0, 0],
             lossy: 0b001,
-            epochs: 4,
+            epochs: 3,
             start: Start { records: 1, ..Bounds::THREE.start },
             writes: [0; 4],
             ..Bounds::THREE
+        },
+    );
+    rows.add(
+        Smoke,
+        &[KAFKA, ORACLE],
+        "controlled-shutdown",
+        "4.7: the leader leaves in an orderly way, stops, and comes back",
+        Bounds {
+            shutdowns: 1,
+            unfences: 1,
+            crashes: [1, 0, 0, 0],
+            stops: 0b01,
+            epochs: 3,
+            writes: [1, 0, 0, 0],
+            ..Bounds::BASE
+        },
+    );
+    rows.add(
+        Smoke,
+        &[ORACLE],
+        "last-known-leader",
+        "4.7: nobody is in sync or eligible any more, since both lost their disks",
+        Bounds {
+            min_isr: 2,
+            elr: true,
+            fences: 1,
+            fenced: 0b10,
+            crashes: [1, 1, 0, 0],
+            lossy: 0b11,
+            unfences: 1,
+            epochs: 4,
+            start: Start { records: 1, ..Bounds::BASE.start },
+            writes: [0; 4],
+            ..Bounds::BASE
         },
     );
     rows.add(
@@ -195,7 +237,7 @@ pub(super) fn mixed(list: &mut List) {
         old,
         "old-leader-refuses",
         "2.12 (e): B asks in version 1, which A, that is older, refuses",
-        Bounds { start: Start { records: 1, ..diverged.start }, writes: [1, 1, 0, 0], ..diverged },
+        Bounds { start: Start { records: 1, ..diverged.start }, writes: [0; 4], shrinks: 2, ..diverged },
     );
     let damaged = Bounds {
         start: Start { records: 1, checkpointed: true, ..Bounds::BASE.start },

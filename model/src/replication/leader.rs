@@ -300,13 +300,11 @@ impl Turn<'_> {
             return;
         }
         match answer {
-            Ok(altered) if altered.epoch != self.broker.leader_epoch => {
+            Ok(altered)
+                if altered.epoch != self.broker.leader_epoch
+                    || altered.partition_epoch < self.broker.partition_epoch =>
+            {
                 self.broker.in_flight = true;
-                self.mark(Label::AlterIgnoredEpoch);
-            }
-            Ok(altered) if altered.partition_epoch < self.broker.partition_epoch => {
-                self.broker.in_flight = true;
-                self.mark(Label::AlterIgnoredVersion);
             }
             Ok(altered) => {
                 self.mark(Label::AlterCommitted);

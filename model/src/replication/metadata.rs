@@ -59,11 +59,7 @@ impl Turn<'_> {
                     RemoteState::KeptIfNext => next,
                     RemoteState::Forgotten => false,
                 };
-            self.mark(match (led, next) {
-                (false, _) => Label::LeadNewEpoch,
-                (true, true) => Label::LeadAgain,
-                (true, false) => Label::LeadAgainSkipped,
-            });
+            self.mark(if led { Label::LeadAgainSkipped } else { Label::LeadNewEpoch });
             for other in 0..MAX_BROKERS as u8 {
                 let in_sync = image.isr & bit(other) != 0 && other != self.me;
                 let remote = &mut self.broker.remotes[usize::from(other)];

@@ -201,7 +201,7 @@ pub static CLAIMS: &[Claim<Replication>] = &[
     },
     Claim {
         id: "P7b",
-        statement: "a follower is not told more often in a row that its log diverges than it has epochs, and once more",
+        statement: "a follower is not told more often in a row that its log diverges, or is out of range, than it has epochs, and once more",
         assumption: "",
         holds: |_, state| right(state, wrong::P7B),
         applies: always,

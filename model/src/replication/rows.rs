@@ -94,6 +94,14 @@ pub(super) fn truncation(list: &mut List) {
     rows.slip(
         Smoke,
         ORACLE,
+        &[Mutant::EpochNotMarked],
+        "leader-without-records-on-fetch",
+        "S5 where fetches carry the last epoch: the same refusal again and again",
+        Bounds { chosen: 2, epochs: 2, writes: [1, 1, 0, 0], expires: true, ..Bounds::BASE },
+    );
+    rows.slip(
+        Smoke,
+        ORACLE,
         &[Mutant::CacheNotCleaned],
         "empty-epochs",
         "S6 (KAFKA-10706): both have an empty epoch that the other has not",
