@@ -350,7 +350,10 @@ impl Cluster {
         delivery: Option<&Delivery<'_, Replication>>,
     ) -> Result<Reply<Replication>, Fault> {
         let input = match operation {
-            Operation::Elect(election) => ControllerInput::Elect(kind(election.kind)),
+            Operation::Elect(election) => ControllerInput::Elect(match &election.leader {
+                Some(leader) => election::ElectionKind::Of(self.names.id(leader)?),
+                None => kind(election.kind),
+            }),
             Operation::Fence(broker) => ControllerInput::Fence(self.names.id(broker)?),
             Operation::Unfence(broker) => ControllerInput::Unfence(self.names.id(broker)?),
             Operation::ShutDown(broker) => ControllerInput::ShutDown(self.names.id(broker)?),
@@ -453,7 +456,7 @@ impl Cluster {
 pub(super) fn kind(kind: ElectionKind) -> election::ElectionKind {
     match kind {
         ElectionKind::Preferred => election::ElectionKind::Preferred,
-        ElectionKind::Any => election::ElectionKind::Any,
+        ElectionKind::Any | ElectionKind::Chosen => election::ElectionKind::Any,
         ElectionKind::Unclean => election::ElectionKind::Unclean,
     }
 }

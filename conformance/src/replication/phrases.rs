@@ -143,7 +143,9 @@ pub fn operation(operation: &Operation) -> String {
         Operation::Copy(_) => "its future replica goes on".to_owned(),
         Operation::DiskOffline(_) => "the future replica's disk goes offline".to_owned(),
         Operation::DiskOnline(_) => "the future replica's disk comes back".to_owned(),
-        Operation::Elect(election) => format!("elects: {}", word(&election.kind)),
+        Operation::Elect(election) => {
+            format!("elects: {}{}", word(&election.kind), option(" ", election.leader.as_ref()))
+        }
         Operation::Fence(broker) => format!("no longer hears from {broker}"),
         Operation::Unfence(broker) => format!("hears from {broker} again"),
         Operation::ShutDown(broker) => format!("{broker} asks for its controlled shutdown"),

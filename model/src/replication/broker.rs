@@ -14,6 +14,7 @@ use super::epochs::Epochs;
 use super::labels::{Label, Trail};
 use super::log::{Epoch, Log, MAX_BROKERS, MAX_OFFSETS, Offset, Record, UNDEFINED};
 use super::message::{Damage, Msg, Sent, Timer};
+use super::mutant::Mutant;
 
 /// What a replica is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -206,7 +207,11 @@ impl Hash for Broker {
         put(&self.epochs.image());
         put(&[
             self.checkpoint.cast_unsigned(),
-            u8::from(self.up) | u8::from(self.in_flight) << 1 | u8::from(self.lost) << 2 | (self.role as u8) << 3 | u8::from(self.clean) << 6,
+            u8::from(self.up)
+                | u8::from(self.in_flight) << 1
+                | u8::from(self.lost) << 2
+                | (self.role as u8) << 3
+                | u8::from(self.clean) << 6,
             self.high.cast_unsigned(),
             self.broker_epoch,
             self.index,
@@ -294,7 +299,7 @@ impl Broker {
                 *place = record;
             }
         }
-        let marks = setting.rules(me).marks && leads;
+        let marks = setting.rules(me).marks && leads && !setting.has(Mutant::EpochNotMarked);
         if in_sync && start.records > 0 || marks {
             epochs.assign(0, 0, &mut Trail::default());
         }

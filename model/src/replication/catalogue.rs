@@ -68,6 +68,6 @@ impl Catalogue for Replication {
     }
 
     fn goals() -> Vec<Goal> {
-        Vec::new()
+        super::goals::goals()
     }
 }

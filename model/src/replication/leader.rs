@@ -358,7 +358,9 @@ impl Turn<'_> {
         let epoch = if theirs.asks_fenced && ours.asks_fenced { sent.epoch } else { UNDEFINED };
         let old = matches!(ours.truncation, Truncation::AsksOnce | Truncation::HighWatermark);
         let required = !self.setting.has(Mutant::FollowerAnswers);
-        let answer = if old && !theirs.asks_v0 {
+        // Version 1 is of 2.0, and version 2, which carries the leader epoch, of 2.1.
+        let knows_fencing = ours.asks_fenced || ours.asks_v0 && !old;
+        let answer = if old && !theirs.asks_v0 || theirs.asks_fenced && !knows_fencing {
             self.mark(Label::EpochEndUnsupported);
             Err(Refusal::UnsupportedVersion)
         } else if let Err(refusal) = self.check_leader_epoch(epoch, required) {

@@ -52,6 +52,7 @@ pub mod controller;
 pub mod enabled;
 pub mod epochs;
 pub mod follower;
+pub mod goals;
 pub mod labels;
 pub mod larger;
 pub mod leader;
@@ -60,9 +61,11 @@ pub mod message;
 pub mod metadata;
 pub mod mutant;
 pub mod properties;
+pub mod rendering;
 pub mod rows;
 pub mod rules;
 pub mod tla;
+pub mod traces;
 pub mod words;
 
 use std::fmt;
@@ -74,7 +77,7 @@ use self::broker::{Broker, Effect};
 use self::controller::{Controller, Ruling};
 use self::labels::{NAMES, Trail};
 use self::message::{Msg, Timer};
-use crate::protocol::{Claim, Exported, Protocol};
+use crate::protocol::{Claim, Protocol};
 use crate::world::{Action, ActionOf, World, WorldState};
 
 /// The protocol under one configuration.
@@ -236,5 +239,3 @@ impl Protocol for Replication {
         words::message(msg)
     }
 }
-
-impl Exported for Replication {}
