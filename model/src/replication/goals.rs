@@ -174,28 +174,10 @@ const BROKEN: &[Broken] = &[
         &["KAFKA-18991"],
     ),
     (
-        "kip-320+answer-of-any-epoch/late-epoch-end",
-        "An answer about epochs comes late, when its leader leads again",
-        &["P1c"],
-        &["KAFKA-7786"],
-    ),
-    (
         "kafka-4.4/skipped-epoch-then-failure",
         "A leader re-elected past an epoch that it never saw fails before the follower has fetched",
         &["P1d"],
         &["KIP-320", "Partition#makeLeader"],
-    ),
-    (
-        "kafka-4.4/known-record-then-failure",
-        "A leader that dropped a proposal acknowledges what the replica that is being added lacks, and fails",
-        &["P1d"],
-        &["KIP-497", "Partition#makeLeader"],
-    ),
-    (
-        "proposal-kept+partition-epoch-unchecked/old-proposal",
-        "A proposal is applied that arrives after the in-sync set has changed",
-        &["P1c"],
-        &["KIP-497"],
     ),
 ];
 
