@@ -150,12 +150,6 @@ const BROKEN: &[Broken] = &[
         &["KIP-279"],
     ),
     (
-        "kip-320+follows-new-leader-only/missed-epoch",
-        "A follower that misses an epoch goes on with a leader that it followed before",
-        &["P2a", "P3"],
-        &["KAFKA-7164"],
-    ),
-    (
         "kip-279/zombie-follower",
         "A follower that misses an epoch fetches from who led before and leads again",
         &["P3"],
@@ -166,12 +160,6 @@ const BROKEN: &[Broken] = &[
         "The epoch of the last record does not say which epoch the follower is in",
         &["P1c"],
         &["KIP-320"],
-    ),
-    (
-        "kafka-4.0/late-diverging-answer",
-        "A diverging answer comes late, when its leader leads again",
-        &["P1c"],
-        &["KAFKA-18991"],
     ),
     (
         "kafka-4.4/skipped-epoch-then-failure",
