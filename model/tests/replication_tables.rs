@@ -4,6 +4,9 @@
 use fencepost_model::replication::epochs::{EpochEnd, Epochs};
 use fencepost_model::replication::labels::Trail;
 
+type Entry = (i8, i8);
+type Entries = &'static [Entry];
+
 fn cache(entries: &[(i8, i8)]) -> Epochs {
     let mut epochs = Epochs::default();
     for (epoch, start) in entries {
@@ -15,7 +18,7 @@ fn cache(entries: &[(i8, i8)]) -> Epochs {
 
 #[test]
 fn assigning_an_epoch_drops_what_contradicts_it() {
-    let rows: &[(&[(i8, i8)], (i8, i8), &[(i8, i8)])] = &[
+    let rows: &[(Entries, Entry, Entries)] = &[
         (&[], (0, 0), &[(0, 0)]),
         (&[(2, 6)], (2, 7), &[(2, 6)]),
         (&[(2, 6)], (2, 5), &[(2, 5)]),
@@ -34,8 +37,7 @@ fn assigning_an_epoch_drops_what_contradicts_it() {
 #[test]
 fn truncating_from_the_end_drops_what_starts_there_or_later() {
     let before = [(2, 6), (3, 8), (4, 11)];
-    let rows: &[(i8, &[(i8, i8)])] =
-        &[(8, &[(2, 6)]), (9, &[(2, 6), (3, 8)]), (12, &[(2, 6), (3, 8), (4, 11)]), (0, &[])];
+    let rows: &[(i8, Entries)] = &[(8, &[(2, 6)]), (9, &[(2, 6), (3, 8)]), (12, &[(2, 6), (3, 8), (4, 11)]), (0, &[])];
     for (end, after) in rows {
         let mut epochs = cache(&before);
         epochs.truncate_from_end(*end);
@@ -45,7 +47,7 @@ fn truncating_from_the_end_drops_what_starts_there_or_later() {
 
 #[test]
 fn an_epoch_ends_where_the_next_known_one_starts() {
-    let rows: &[(&[(i8, i8)], i8, i8, (i8, i8))] = &[
+    let rows: &[(Entries, i8, i8, Entry)] = &[
         (&[(0, 10), (2, 13), (4, 17)], 20, 0, (0, 13)),
         (&[(0, 10), (2, 13), (4, 17)], 20, 1, (0, 13)),
         (&[(0, 10), (2, 13), (4, 17)], 20, 2, (2, 17)),

@@ -139,6 +139,8 @@ pub struct Broker {
     pub image_epoch: Epoch,
     /// The brokers that are fenced or shut down, for all that this one knows.
     pub inactive: u8,
+    /// Those of them that are fenced.
+    pub fenced: u8,
     /// The broker epochs that it knows.
     pub broker_epochs: [u8; MAX_BROKERS],
     /// What it is.
@@ -217,6 +219,7 @@ impl Hash for Broker {
             self.index,
             self.image_epoch.cast_unsigned(),
             self.inactive,
+            self.fenced,
             self.leader,
             self.leader_epoch.cast_unsigned(),
             self.partition_epoch.cast_unsigned(),
@@ -330,6 +333,7 @@ impl Broker {
             index: 0,
             image_epoch: UNDEFINED,
             inactive: 0,
+            fenced: 0,
             broker_epochs: [0; MAX_BROKERS],
             role: Role::None,
             leader: NOBODY,
@@ -476,6 +480,7 @@ impl Turn<'_> {
             index: 0,
             image_epoch: UNDEFINED,
             inactive: 0,
+            fenced: 0,
             broker_epochs: [0; MAX_BROKERS],
             role: Role::None,
             leader: NOBODY,

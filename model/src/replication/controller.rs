@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::bounds::{Metadata, Setting};
 use super::labels::{Label, Trail};
-use super::log::{Epoch, MAX_BROKERS};
+use super::log::{BROKERS, Epoch, MAX_BROKERS};
 use super::message::{Altered, Election, Msg, Refusal, Timer};
 use super::mutant::Mutant;
 
@@ -15,7 +15,7 @@ pub const NOBODY: u8 = 0xf;
 
 /// The brokers of a set, ascending.
 pub fn members(set: u8) -> impl Iterator<Item = u8> {
-    (0..MAX_BROKERS as u8).filter(move |broker| set >> broker & 1 == 1)
+    BROKERS.into_iter().filter(move |broker| set >> broker & 1 == 1)
 }
 
 /// The set of one broker.
@@ -233,7 +233,7 @@ impl Controller {
         next.fenced |= bit(broker);
         next.shutting &= !bit(broker);
         next.broker_epochs[usize::from(broker)] = broker_epoch;
-        if self.keeps_elr(setting) && (next.isr | next.elr) & bit(broker) != 0 {
+        if keeps_elr(setting) && (next.isr | next.elr) & bit(broker) != 0 {
             ruling.trail.mark(Label::RegisterLeavesIsr);
             next.elr &= !bit(broker);
             self.change(setting, &mut next, self.now.isr & !bit(broker), None, &mut ruling.trail);
@@ -243,23 +243,12 @@ impl Controller {
         ruling
     }
 
-    fn keeps_elr(&self, setting: &Setting) -> bool {
-        setting.bounds.elr && !setting.has(Mutant::NoElr)
-    }
-
     /// Elects if need be, and changes the record: the leader epoch rises if the leader does change, the partition epoch
     /// with every change.
-    fn change(
-        &self,
-        setting: &Setting,
-        next: &mut Image,
-        target: u8,
-        election: Option<Election>,
-        trail: &mut Trail,
-    ) {
+    fn change(&self, setting: &Setting, next: &mut Image, target: u8, election: Option<Election>, trail: &mut Trail) {
         let before = self.now;
         let elected = elect(setting, next, target, election, trail);
-        let keeps_elr = self.keeps_elr(setting);
+        let keeps_elr = keeps_elr(setting);
         let mut isr = target;
         let leader = elected.map_or(NOBODY, |elected| elected.leader);
         match elected {
@@ -335,24 +324,27 @@ impl Controller {
     ) -> Ruling {
         let mut ruling = Ruling::default();
         let checked = validate(setting, &self.now, from, (epoch, partition_epoch), isr, broker_epochs, broker_epoch);
-        let answer = match checked {
-            Err((refusal, label)) => {
-                label.into_iter().for_each(|label| ruling.trail.mark(label));
-                Err(refusal)
+        let answer = if let Err((refusal, label)) = checked {
+            if let Some(label) = label {
+                ruling.trail.mark(label);
             }
-            Ok(()) => {
-                let mut next = self.now;
-                next.recovering = false;
-                self.change(setting, &mut next, isr, None, &mut ruling.trail);
-                ruling.trail.mark(Label::AlterApplied);
-                self.publish(setting, next, &mut ruling);
-                let Image { leader, epoch, partition_epoch, isr, .. } = self.now;
-                Ok(Altered { leader, epoch, partition_epoch, isr })
-            }
+            Err(refusal)
+        } else {
+            let mut next = self.now;
+            next.recovering = false;
+            self.change(setting, &mut next, isr, None, &mut ruling.trail);
+            ruling.trail.mark(Label::AlterApplied);
+            self.publish(setting, next, &mut ruling);
+            let Image { leader, epoch, partition_epoch, isr, .. } = self.now;
+            Ok(Altered { leader, epoch, partition_epoch, isr })
         };
         ruling.sends.push((from, Msg::AlterPartitionReply { broker_epoch, answer }));
         ruling
     }
+}
+
+fn keeps_elr(setting: &Setting) -> bool {
+    setting.bounds.elr && !setting.has(Mutant::NoElr)
 }
 
 /// Checks a proposed in-sync set: the table of 4.7, in its order.
@@ -423,8 +415,7 @@ fn elect(
         return clean(broker);
     }
     let stored = image.last_leader;
-    if setting.bounds.elr && !setting.has(Mutant::NoElr) && electable == 0 && stored != NOBODY && image.is_active(stored)
-    {
+    if keeps_elr(setting) && electable == 0 && stored != NOBODY && image.is_active(stored) {
         trail.mark(Label::ElectLastKnown);
         return Some(Elected { leader: stored, from_elr: false, unclean: true });
     }

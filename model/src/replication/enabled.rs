@@ -24,7 +24,9 @@ pub fn at_broker(setting: &Setting, me: u8, broker: &Broker, log: &[Image], each
             }
             each(Timer::Start { keep: end });
             if bounds.damages & bit(me) != 0 {
-                Damage::ALL.into_iter().for_each(|damage| each(Timer::StartDamaged(damage)));
+                for damage in Damage::ALL {
+                    each(Timer::StartDamaged(damage));
+                }
             }
         }
         return;

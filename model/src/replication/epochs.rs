@@ -34,6 +34,7 @@ impl Default for Epochs {
 
 impl Epochs {
     /// The entries, ascending.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Epoch, Offset)> + '_ {
         self.0
             .iter()

@@ -314,11 +314,11 @@ impl Turn<'_> {
             self.broker.entry.phase = Phase::Earliest;
             return;
         }
-        if !earliest {
+        if earliest {
+            self.mark(Label::RangeNothing);
+        } else {
             self.mark(Label::RangeLatestBelow);
             self.truncate(offset);
-        } else {
-            self.mark(Label::RangeNothing);
         }
         self.broker.entry.phase = Phase::Fetching;
         self.broker.entry.offset = self.broker.log.end;

@@ -19,6 +19,7 @@ impl Rows<'_> {
 }
 
 /// One dimension at a time.
+#[allow(clippy::too_many_lines, reason = "it is a table")]
 pub(super) fn larger(list: &mut List) {
     let mut rows = Rows(list);
     rows.add(
@@ -77,7 +78,7 @@ pub(super) fn larger(list: &mut List) {
         &[ORACLE],
         "leaves-and-joins",
         "members lag, leave and come back, and a new leader decides on it",
-        Bounds { chosen: 1, epochs: 1, shrinks: 1, writes: [1, 1, 0, 0], min_isr: 1, ..Bounds::THREE },
+        Bounds { chosen: 1, epochs: 1, shrinks: 1, writes: [1, 0, 0, 0], min_isr: 1, ..Bounds::THREE },
     );
     rows.add(
         Smoke,
@@ -114,15 +115,7 @@ pub(super) fn larger(list: &mut List) {
         &[ORACLE],
         "unclean-elections",
         "two brokers: unclean elections, and a shutdown",
-        Bounds {
-            fences: 1,
-            unfences: 1,
-            shutdowns: 1,
-            unclean: 1,
-            epochs: 4,
-            writes: [1, 1, 0, 0],
-            ..Bounds::BASE
-        },
+        Bounds { fences: 1, unfences: 1, shutdowns: 1, unclean: 1, epochs: 4, writes: [1, 1, 0, 0], ..Bounds::BASE },
     );
     rows.add(
         Full,
@@ -197,15 +190,15 @@ pub(super) fn larger(list: &mut List) {
 
 /// Mixed versions (2.12), and a damaged `leader-epoch-checkpoint` (1.4, 1.8).
 pub(super) fn mixed(list: &mut List) {
-    let lost = Bounds { chosen: 2, fences: 1, epochs: 3, writes: [1, 0, 0, 0], ..Bounds::BASE };
+    let message = Bounds { chosen: 2, fences: 1, epochs: 3, writes: [1, 0, 0, 0], ..Bounds::BASE };
     let diverged = Bounds { chosen: 2, epochs: 2, writes: [2, 1, 0, 0], ..Bounds::BASE };
     let back = Bounds { start: Start { leader: 1, ..diverged.start }, writes: [1, 2, 0, 0], ..diverged };
     let old = (0, "kip-101");
     let raised = (0, "kip-320");
     // A broker of 2.0 does not mark its epoch yet. One that does asks for an epoch that the old one can't know.
     for (name, mutant, bounds) in [
-        ("old-broker-lost-message", Mutant::None, lost),
-        ("old-broker-lost-message", Mutant::EpochNotMarked, lost),
+        ("old-broker-lost-message", Mutant::None, message),
+        ("old-broker-lost-message", Mutant::EpochNotMarked, message),
         ("old-broker-fast-fail-over", Mutant::None, diverged),
     ] {
         list.mixed(
@@ -218,7 +211,7 @@ pub(super) fn mixed(list: &mut List) {
         );
     }
     for (name, bounds) in [
-        ("protocol-raised-at-a-lost-message", lost),
+        ("protocol-raised-at-a-lost-message", message),
         ("protocol-raised-at-a-fast-fail-over", diverged),
         ("protocol-raised-at-a-fast-fail-over-back", back),
     ] {

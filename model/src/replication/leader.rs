@@ -156,7 +156,10 @@ impl Turn<'_> {
     /// Takes note of where a follower's log ends: 4.4.
     fn update_follower(&mut self, from: u8, offset: Offset, end: Offset, broker_epoch: u8) -> Result<(), Refusal> {
         let place = usize::from(from);
-        if self.broker.broker_epochs[place] > broker_epoch && !self.setting.has(Mutant::BrokerEpochUnchecked) {
+        // A broker that is fenced has no epoch here (`MetadataCache#getAliveBrokerEpoch`).
+        let alive = self.broker.fenced & bit(from) == 0;
+        let stale = alive && self.broker.broker_epochs[place] > broker_epoch;
+        if stale && !self.setting.has(Mutant::BrokerEpochUnchecked) {
             self.mark(Label::FetchStaleBroker);
             return Err(Refusal::NotLeaderOrFollower);
         }

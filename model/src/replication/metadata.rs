@@ -6,7 +6,7 @@
 use super::broker::{Entry, Phase, Remote, Role, Turn};
 use super::controller::{Image, NOBODY, bit};
 use super::labels::Label;
-use super::log::{MAX_BROKERS, UNDEFINED};
+use super::log::{BROKERS, MAX_BROKERS, UNDEFINED};
 use super::mutant::Mutant;
 use super::rules::{KnownRecord, RemoteState};
 
@@ -16,6 +16,7 @@ impl Turn<'_> {
         let broker = &mut *self.broker;
         broker.index = image.index;
         broker.inactive = image.fenced | image.shutting;
+        broker.fenced = image.fenced;
         broker.broker_epochs = image.broker_epochs;
         let changed = broker.image_epoch != image.partition_epoch;
         broker.image_epoch = image.partition_epoch;
@@ -60,7 +61,7 @@ impl Turn<'_> {
                     RemoteState::Forgotten => false,
                 };
             self.mark(if led { Label::LeadAgainSkipped } else { Label::LeadNewEpoch });
-            for other in 0..MAX_BROKERS as u8 {
+            for other in BROKERS {
                 let in_sync = image.isr & bit(other) != 0 && other != self.me;
                 let remote = &mut self.broker.remotes[usize::from(other)];
                 if !keeps {

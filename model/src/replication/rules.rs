@@ -58,6 +58,7 @@ pub enum KnownRecord {
 
 /// The rules of one broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each says whether there is one rule")]
 pub struct Rules {
     /// How a follower truncates.
     pub truncation: Truncation,
