@@ -150,12 +150,6 @@ const BROKEN: &[Broken] = &[
         &["KIP-279"],
     ),
     (
-        "kip-320+follows-new-leader-only/missed-epoch",
-        "A follower that misses an epoch goes on with a leader that it followed before",
-        &["P2a", "P3"],
-        &["KAFKA-7164"],
-    ),
-    (
         "kip-279/zombie-follower",
         "A follower that misses an epoch fetches from who led before and leads again",
         &["P3"],
@@ -168,34 +162,10 @@ const BROKEN: &[Broken] = &[
         &["KIP-320"],
     ),
     (
-        "kafka-4.0/late-diverging-answer",
-        "A diverging answer comes late, when its leader leads again",
-        &["P1c"],
-        &["KAFKA-18991"],
-    ),
-    (
-        "kip-320+answer-of-any-epoch/late-epoch-end",
-        "An answer about epochs comes late, when its leader leads again",
-        &["P1c"],
-        &["KAFKA-7786"],
-    ),
-    (
         "kafka-4.4/skipped-epoch-then-failure",
         "A leader re-elected past an epoch that it never saw fails before the follower has fetched",
         &["P1d"],
         &["KIP-320", "Partition#makeLeader"],
-    ),
-    (
-        "kafka-4.4/known-record-then-failure",
-        "A leader that dropped a proposal acknowledges what the replica that is being added lacks, and fails",
-        &["P1d"],
-        &["KIP-497", "Partition#makeLeader"],
-    ),
-    (
-        "proposal-kept+partition-epoch-unchecked/old-proposal",
-        "A proposal is applied that arrives after the in-sync set has changed",
-        &["P1c"],
-        &["KIP-497"],
     ),
 ];
 

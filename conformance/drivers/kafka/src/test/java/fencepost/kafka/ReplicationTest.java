@@ -161,7 +161,7 @@ class ReplicationTest {
         assertTrue(cluster.stepAt("A", "{'crash':{}}").get("ok").get("state").get("A").isNull());
         cluster.stepAt("A", "{'start':{'broker_epoch':2}}");
         assertEquals(json("{'role':'none','leader_epoch':-1,'log':[[0,1,'r0'],[1,1,'r1']],'high_watermark':0,"
-            + "'epochs':[[1,0]],'log_end':2,'log_start':0}"), state("A"));
+            + "'epochs':[[1,0]],'log_end':2,'log_start':0,'partition_epoch':-1,'failed':false}"), state("A"));
         cluster.stepAt("A", "{'metadata':[{'leader':'A','leader_epoch':2,'isr':['A'],'partition_epoch':3}]}");
         assertEquals(3, state("A").get("partition_epoch").asInt());
         assertEquals(json("[[1,0],[2,2]]"), state("A").get("epochs"));

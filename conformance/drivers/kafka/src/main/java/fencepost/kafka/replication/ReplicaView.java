@@ -14,6 +14,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /** What can be seen of a broker's replica. */
 final class ReplicaView {
     private static final int NO_LEADER_EPOCH = -1;
+    private static final int NO_PARTITION_EPOCH = -1;
 
     private ReplicaView() {
     }
@@ -27,13 +28,14 @@ final class ReplicaView {
         view.set("log", log.map(TraceRecords::written).orElseGet(JsonNodeFactory.instance::arrayNode));
         view.put("high_watermark", partition.isPresent() ? log.map(UnifiedLog::highWatermark).orElse(0L)
             : log.map(found -> clamp(broker.checkpointedHighWatermark(), found)).orElse(0L));
-        log.ifPresent(found -> {
-            ArrayNode epochs = view.putArray("epochs");
-            found.leaderEpochCache().epochWithOffsets().forEach((epoch, start) -> epochs.addArray().add(epoch).add(start));
-            view.put("log_end", found.logEndOffset()).put("log_start", found.logStartOffset());
-        });
+        ArrayNode epochs = view.putArray("epochs");
+        log.ifPresent(found -> found.leaderEpochCache().epochWithOffsets()
+            .forEach((epoch, start) -> epochs.addArray().add(epoch).add(start)));
+        view.put("log_end", log.map(UnifiedLog::logEndOffset).orElse(0L));
+        view.put("log_start", log.map(UnifiedLog::logStartOffset).orElse(0L));
+        view.put("partition_epoch", partition.map(Partition::getPartitionEpoch).orElse(NO_PARTITION_EPOCH));
+        view.put("failed", broker.hasFailed());
         partition.ifPresent(found -> {
-            view.put("partition_epoch", found.getPartitionEpoch()).put("failed", broker.hasFailed());
             if (found.isLeader()) {
                 leader(view, found, names);
             }

@@ -159,6 +159,9 @@ public final class ReplicationTrace implements Trace {
             case "offset_for_leader_epoch" -> {
                 return place.served().offsetForLeaderEpoch(body);
             }
+            case "delete_records" -> {
+                return place.served().deleteRecords(body.asLong());
+            }
             case "poll" -> broker.links().stream().filter(FetcherLink::isDelayed).forEach(link -> link.setDelay(null));
             case "deliver" -> deliver(place, body.asText(), message);
             case "fail" -> fail(place, message);

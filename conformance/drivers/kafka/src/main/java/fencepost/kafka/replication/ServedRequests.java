@@ -14,6 +14,7 @@ import java.util.function.Consumer;
 import kafka.server.*;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.ListOffsetsRequestData;
 import org.apache.kafka.common.message.ListOffsetsResponseData;
 import org.apache.kafka.common.message.OffsetForLeaderEpochRequestData;
@@ -182,6 +183,20 @@ final class ServedRequests {
             }
         }
         return new Fetched(reply.put("high_watermark", data.highWatermark), records);
+    }
+
+    /**
+     * A client's DeleteRecords, as far as the leader itself goes: it does not wait for the followers.
+     *
+     * @return null where it worked
+     */
+    Reply deleteRecords(long offset) {
+        try {
+            broker.replicas().getPartitionOrException(Topic.PARTITION).deleteRecordsOnLeader(offset);
+            return null;
+        } catch (ApiException refused) {
+            return Reply.ofThrown(refused);
+        }
     }
 
     /** @param replica who asks; -1 for a client */
