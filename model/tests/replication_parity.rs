@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
+use fencepost_model::protocol::Protocol;
 use fencepost_model::replication::Replication;
 use fencepost_model::replication::actors::{Actor, ActorState, Actors};
 use fencepost_model::replication::bounds::{Bounds, Metadata, Setting};
 use fencepost_model::replication::message::{Msg, Timer};
 use fencepost_model::replication::mutant::Mutant;
 use fencepost_model::replication::rules::{KAFKA, rules};
-use fencepost_model::protocol::Protocol;
 use fencepost_model::world::{Action, Envelope, World};
 use stateright::actor::{Actor as StaterightActor, ActorModel, ActorModelAction, Command, Id, Network, Out};
 use stateright::{Checker, Expectation, Model, Property};
@@ -118,14 +118,8 @@ const SMALL: Bounds = Bounds {
 
 #[test]
 fn the_replication_actors_have_equal_counts_under_both_models() {
-    let three = Bounds {
-        preferred: 1,
-        chosen: 1,
-        epochs: 2,
-        writes: [0; 4],
-        metadata: Metadata::Messages,
-        ..Bounds::THREE
-    };
+    let three =
+        Bounds { preferred: 1, chosen: 1, epochs: 2, writes: [0; 4], metadata: Metadata::Messages, ..Bounds::THREE };
     for bounds in [Bounds { crashes: [0; 4], ..SMALL }, Bounds { chosen: 0, ..SMALL }, three] {
         let protocol = replication(bounds);
         let theirs = counts(actor_model(&protocol));

@@ -118,7 +118,12 @@ impl Bounds {
     };
 
     /// Three brokers.
-    pub const THREE: Self = Self { brokers: 3, min_isr: 2, start: Start { leader: 0, records: 0, isr: 0b111, checkpointed: false }, ..Self::BASE };
+    pub const THREE: Self = Self {
+        brokers: 3,
+        min_isr: 2,
+        start: Start { leader: 0, records: 0, isr: 0b111, checkpointed: false },
+        ..Self::BASE
+    };
 
     /// The effective `min.insync.replicas` (4.6).
     #[must_use]

@@ -206,7 +206,11 @@ impl Hash for Broker {
         put(&self.epochs.image());
         put(&[
             self.checkpoint.cast_unsigned(),
-            u8::from(self.up) | u8::from(self.in_flight) << 1 | u8::from(self.lost) << 2 | (self.role as u8) << 3 | u8::from(self.clean) << 6,
+            u8::from(self.up)
+                | u8::from(self.in_flight) << 1
+                | u8::from(self.lost) << 2
+                | (self.role as u8) << 3
+                | u8::from(self.clean) << 6,
             self.high.cast_unsigned(),
             self.broker_epoch,
             self.index,

@@ -249,14 +249,7 @@ impl Controller {
 
     /// Elects if need be, and changes the record: the leader epoch rises if the leader does change, the partition epoch
     /// with every change.
-    fn change(
-        &self,
-        setting: &Setting,
-        next: &mut Image,
-        target: u8,
-        election: Option<Election>,
-        trail: &mut Trail,
-    ) {
+    fn change(&self, setting: &Setting, next: &mut Image, target: u8, election: Option<Election>, trail: &mut Trail) {
         let before = self.now;
         let elected = elect(setting, next, target, election, trail);
         let keeps_elr = self.keeps_elr(setting);
@@ -424,7 +417,11 @@ fn elect(
         return clean(broker);
     }
     let stored = image.last_leader;
-    if setting.bounds.elr && !setting.has(Mutant::NoElr) && electable == 0 && stored != NOBODY && image.is_active(stored)
+    if setting.bounds.elr
+        && !setting.has(Mutant::NoElr)
+        && electable == 0
+        && stored != NOBODY
+        && image.is_active(stored)
     {
         trail.mark(Label::ElectLastKnown);
         return Some(Elected { leader: stored, from_elr: false, unclean: true });

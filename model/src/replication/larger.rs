@@ -107,15 +107,7 @@ pub(super) fn larger(list: &mut List) {
         &[ORACLE],
         "unclean-elections",
         "two brokers: unclean elections, and a shutdown",
-        Bounds {
-            fences: 1,
-            unfences: 1,
-            shutdowns: 1,
-            unclean: 1,
-            epochs: 4,
-            writes: [1, 1, 0, 0],
-            ..Bounds::BASE
-        },
+        Bounds { fences: 1, unfences: 1, shutdowns: 1, unclean: 1, epochs: 4, writes: [1, 1, 0, 0], ..Bounds::BASE },
     );
     rows.add(
         Full,

@@ -75,7 +75,9 @@ impl Mutant {
             Self::FollowerAnswers => {
                 Some("a follower's question carries its leader epoch, in which the broker that it asks does lead")
             }
-            Self::LagUnseenAtEqualEnd => Some("the in-sync set is smaller than need be, which nothing promises against"),
+            Self::LagUnseenAtEqualEnd => {
+                Some("the in-sync set is smaller than need be, which nothing promises against")
+            }
             Self::UnknownEpochToHighWatermark => {
                 Some("a follower without an epoch does not ask, and a leader answers with none above what it was asked")
             }

@@ -382,7 +382,9 @@ pub fn is_quiescent(world: &World<Replication>, state: &State) -> bool {
             recurs.push(Action::Timeout(id, Timer::ShrinkIsr));
         }
     }
-    !left && state.actors.numbered().all(|(id, _)| is_answered(state, id)) && recurs.into_iter().all(|action| leads_back(world, state, action))
+    !left
+        && state.actors.numbered().all(|(id, _)| is_answered(state, id))
+        && recurs.into_iter().all(|action| leads_back(world, state, action))
 }
 
 /// Whether each request that a broker waits for waits itself, at who was asked. One that was lost is given up in time.

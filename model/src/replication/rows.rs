@@ -132,15 +132,7 @@ pub(super) fn fencing(list: &mut List) {
         &["kip-320-first-try", "kip-320", ORACLE],
         "expected-epoch",
         "S10: the epoch of the last record does not say which epoch the follower is in",
-        Bounds {
-            min_isr: 1,
-            chosen: 1,
-            fences: 1,
-            fenced: 0b010,
-            epochs: 2,
-            writes: [1, 1, 0, 0],
-            ..Bounds::THREE
-        },
+        Bounds { min_isr: 1, chosen: 1, fences: 1, fenced: 0b010, epochs: 2, writes: [1, 1, 0, 0], ..Bounds::THREE },
     );
     rows.slip(
         Smoke,
@@ -215,15 +207,7 @@ pub(super) fn in_sync_set(list: &mut List) {
         &[KAFKA, RENEWED, ORACLE],
         "known-record",
         "4.2: a record that the leader knows from an answer comes while another proposal is unanswered",
-        Bounds {
-            shrinks: 1,
-            fences: 1,
-            fenced: 0b10,
-            unfences: 1,
-            epochs: 0,
-            writes: [2, 0, 0, 0],
-            ..Bounds::BASE
-        },
+        Bounds { shrinks: 1, fences: 1, fenced: 0b10, unfences: 1, epochs: 0, writes: [2, 0, 0, 0], ..Bounds::BASE },
     );
     rows.add(
         Full,
@@ -314,15 +298,7 @@ pub(super) fn in_sync_set(list: &mut List) {
         &[Mutant::PartitionEpochUnchecked],
         "old-proposal",
         "4.7 row 6: a proposal arrives after the set has changed",
-        Bounds {
-            fences: 1,
-            fenced: 0b010,
-            unfences: 1,
-            epochs: 0,
-            writes: [2, 0, 0, 0],
-            shrinks: 1,
-            ..Bounds::THREE
-        },
+        Bounds { fences: 1, fenced: 0b010, unfences: 1, epochs: 0, writes: [2, 0, 0, 0], shrinks: 1, ..Bounds::THREE },
     );
     rows.add(
         Smoke,
