@@ -118,10 +118,11 @@ pub fn is_left_alone(setting: &Setting, broker: &Broker) -> bool {
         && (bounds.other_writes.is_none() || !turn.other && !other_is_written(setting, broker))
 }
 
-/// The records of closed segments that were written longer ago than somebody waits, from `from` on.
+/// Whether a record between these offsets was written longer ago than somebody waits.
+#[must_use]
 pub fn has_waited(setting: &Setting, broker: &Broker, from: u8, bound: u8) -> bool {
     let Some(patience) = setting.bounds.patience else { return false };
     let log = &broker.log;
-    let closed = log.batches.iter().filter(|batch| from <= batch.base && batch.base < bound);
-    closed.into_iter().any(|batch| log.written_at(batch.base) + patience < broker.clock)
+    let mut closed = log.batches.iter().filter(|batch| from <= batch.base && batch.base < bound);
+    closed.any(|batch| log.written_at(batch.base) + patience < broker.clock)
 }
