@@ -48,6 +48,10 @@ pub struct World {
     pub retention: u8,
     /// Whether the leadership moved.
     pub elected: bool,
+    /// How many batches of the other log are dirty.
+    pub other: u8,
+    /// Writes to the other log, where they are bounded.
+    pub other_writes: u8,
 }
 
 /// A replica.
@@ -77,9 +81,20 @@ impl Hash for Broker {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let mut image: SmallVec<[u8; 320]> = SmallVec::new();
         self.log.image(&mut image);
-        let World { epochs, rolls, cuts, policies, forgets, compacts, retention, elected } = self.world;
+        let World { epochs, rolls, cuts, policies, forgets, compacts, retention, elected, other, other_writes } =
+            self.world;
         image.extend(epochs);
-        image.extend([rolls, cuts, policies, forgets, u8::from(compacts), retention, u8::from(elected)]);
+        image.extend([
+            rolls,
+            cuts,
+            policies,
+            forgets,
+            u8::from(compacts),
+            retention,
+            u8::from(elected),
+            other,
+            other_writes,
+        ]);
         image.extend([self.clock, self.role as u8, self.replicated, self.pairs.len().to_le_bytes()[0]]);
         self.pairs.iter().for_each(|(first_dirty, time)| image.extend([*first_dirty, *time]));
         image.extend(self.truth.image());
@@ -122,6 +137,8 @@ impl Broker {
                 compacts: true,
                 retention: setting.bounds.retention,
                 elected: false,
+                other: 0,
+                other_writes: 0,
             },
             truth: Truth::default(),
             wrong: 0,
@@ -205,6 +222,16 @@ impl Broker {
                 self.compare(setting, &before);
             }
             Timer::DeleteRecords { to } => self.log.start = self.log.start.max(to),
+            Timer::WriteOther => {
+                self.world.other += 1;
+                self.world.other_writes += u8::from(bounds.other_writes.is_some());
+            }
+            Timer::CleanOther => {
+                if round::choose(setting, &self.log, self.clock, &mut Trail::default()).is_some() {
+                    trail.mark(Label::DirtierFirst);
+                }
+                self.world.other = 0;
+            }
             Timer::Resign => {
                 self.role = Role::Follower;
                 self.world.elected = true;
@@ -249,6 +276,9 @@ impl Broker {
 
     fn append(&mut self, setting: &Setting, batch: Batch, trail: &mut Trail) {
         self.log.append(&setting.rules, setting.mutant, batch, self.clock, trail);
+        if setting.bounds.asks_for_times() {
+            self.log.times.resize(self.log.end.into(), self.clock);
+        }
         if setting.bounds.expiry.is_none() {
             // Nobody asks when a producer wrote last.
             self.log.producers.iter_mut().for_each(|producer| producer.seen = 0);

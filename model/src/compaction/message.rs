@@ -143,4 +143,8 @@ pub enum Timer {
         /// The new start.
         to: u8,
     },
+    /// A batch is appended to the other log, and its segment is closed.
+    WriteOther,
+    /// The cleaner's thread takes the other log, and cleans all of it.
+    CleanOther,
 }

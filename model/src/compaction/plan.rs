@@ -226,7 +226,10 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
         Timer::Roll => Operation::Roll(NOTHING),
         Timer::RaiseHigh => Operation::HighWatermark(end.into()),
         // Who asks for the clock next says what it shows; whoever is written to, or read from, leads.
-        Timer::Tick | Timer::Resign | Timer::WriteUnkeyed => return Ok(Vec::new()),
+        // The other log is not in a trace.
+        Timer::Tick | Timer::Resign | Timer::WriteUnkeyed | Timer::WriteOther | Timer::CleanOther => {
+            return Ok(Vec::new());
+        }
         Timer::Clean { .. } => Operation::Clean(NOTHING),
         Timer::StartRound => Operation::StartRound(NOTHING),
         Timer::BuildMap { .. } => Operation::BuildMap(NOTHING),

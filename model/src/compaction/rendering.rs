@@ -39,6 +39,9 @@ const NOTES: &[(Label, &str)] = &[
 /// What the log is made of. A round takes the map's size from the configuration, so that all of a path must have the same.
 pub fn configure(setting: &Setting, walk: &Walk<Compaction>, size: Option<u32>) -> Result<Configure, String> {
     let bounds = &setting.bounds;
+    if bounds.dirty_percent > 0 || bounds.max_lag.is_some() || bounds.other > 0 {
+        return Err("what a batch weighs in a log's dirty ratio is not the same in a trace".to_owned());
+    }
     let maps: BTreeSet<_> = walk
         .iter()
         .filter_map(|(_, action)| match action {

@@ -293,6 +293,36 @@ pub(super) fn behaviours(list: &mut List) {
     );
 }
 
+/// Which log is cleaned, and when (2.1). The repairs change nothing here.
+pub(super) fn choices(list: &mut List) {
+    let mut rows = Rows(list);
+    // Half of the log is dirty at most when a second segment is closed, which is not more than the ratio.
+    let ratio = Bounds { dirty_percent: 50, patience: Some(1), clock: 3, ..Bounds::BASE };
+    rows.add(
+        Smoke,
+        &[KAFKA],
+        "dirty-ratio",
+        "2.1: nothing is written any more, and what is dirty is not more than the ratio asks for",
+        ratio,
+    );
+    let overdue = Bounds { max_lag: Some(1), ..ratio };
+    rows.add(Smoke, &[KAFKA], "maximum-lag", "KIP-354: the same log is worth a round once it is overdue", overdue);
+    rows.add(
+        Smoke,
+        &[KAFKA],
+        "maximum-lag-and-a-dirtier-log",
+        "2.1: an overdue log has no precedence, and another that is written without end is always dirtier",
+        Bounds { other: 3, ..overdue },
+    );
+    rows.add(
+        Smoke,
+        &[KAFKA],
+        "maximum-lag-and-a-log-that-rests",
+        "2.1: the dirtier log is written three times, and then it is this one's turn",
+        Bounds { other: 3, other_writes: Some(3), ..overdue },
+    );
+}
+
 /// The rule before KIP-534, and the designs that it rejected.
 pub(super) fn designs(list: &mut List) {
     let mut rows = Rows(list);
