@@ -123,7 +123,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     ("proposal-kept/goes-on-in-its-epoch", &["3.1 no metadata yet", "1.4 loading drops epochs at the log's end"]),
     (
-        "proposal-kept/fenced-replica",
+        "proposal-kept/proposal-taken-back",
         &[
             "4.2 a record that does not change the partition",
             "4.5 a proposal is taken back",
