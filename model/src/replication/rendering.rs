@@ -92,6 +92,7 @@ impl<'a> Rendering<'a> {
     }
 
     /// The state now.
+    #[must_use]
     pub fn state(&self) -> &WorldState<Replication> {
         &self.state
     }
@@ -157,6 +158,7 @@ impl<'a> Rendering<'a> {
     }
 
     /// The action that a choice is now, if it can be made.
+    #[must_use]
     pub fn action(&self, choice: &Choice) -> Option<ActionOf<Replication>> {
         let action = match choice {
             Choice::Deliver(wanted, to) => {
@@ -601,14 +603,9 @@ impl<'a> Rendering<'a> {
         let mut told = Vec::new();
         for (offset, record) in log.iter() {
             let next = self.records.len();
-            let id = match self.records.get(&record.id()) {
-                Some(id) => id.clone(),
-                None => {
-                    let id: RecordName = parsed(&format!("r{next}"))?;
-                    self.records.insert(record.id(), id.clone());
-                    id
-                }
-            };
+            let known = self.records.get(&record.id()).cloned();
+            let id = known.map_or_else(|| parsed::<RecordName>(&format!("r{next}")), Ok)?;
+            self.records.insert(record.id(), id.clone());
             told.push(LogRecord(i64::from(offset), i32::from(record.epoch()), id));
         }
         Ok(told)

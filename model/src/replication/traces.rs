@@ -59,7 +59,7 @@ struct Rendered {
     choices: Vec<Choice>,
 }
 
-fn begin<'a>(world: &'a World<Replication>) -> Result<(Rendering<'a>, Behaviour<Vocabulary>), String> {
+fn begin(world: &World<Replication>) -> Result<(Rendering<'_>, Behaviour<Vocabulary>), String> {
     let setting = &world.protocol.setting;
     let mut rendering = Rendering::new(world)?;
     let own = |id: u8| setting.others[usize::from(id)].map(ToOwned::to_owned);
