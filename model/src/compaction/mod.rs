@@ -43,7 +43,7 @@
 //! **Simplified.** A batch has one record, or two of the first two keys; a value is its offset. Sizes are counted in
 //! batches, time is a small number, and record timestamps are left out but for the age of a segment's first batch, as are
 //! old formats and compression. Every dirty log is worth a round and there is no other, but for the rows of
-//! [`rows::choices`], where a second log is no more than a count of dirty batches. A crash and the recovery are one step. The high watermark moves to the log's end.
+//! `rows::choices`, where a second log is no more than a count of dirty batches. A crash and the recovery are one step. The high watermark moves to the log's end.
 //!
 //! **Not established**: anything beyond the bounds; the bytes of a rebuilt batch (the reference's business); truncation by
 //! leader epochs (another protocol's); how long things take.

@@ -247,6 +247,7 @@ pub(super) fn in_sync_set(list: &mut List) {
             crashes: [0, 1, 0, 0],
             lossy: 0b10,
             unfences: 1,
+            epochs: 5,
             ..Bounds::BASE
         },
     );
