@@ -279,6 +279,14 @@ impl Client {
         self.partition.as_ref().map(|partition| &partition.history).filter(|_| self.setup.rules.remembers())
     }
 
+    /// All that it waits for fails, and it does not poll.
+    pub fn lose_requests(&mut self) {
+        let lost: Vec<_> = self.outstanding().collect();
+        for correlation in lost {
+            self.on_failure(correlation);
+        }
+    }
+
     /// The requests that it waits for.
     pub fn outstanding(&self) -> impl Iterator<Item = Correlation> + '_ {
         self.outstanding.keys().copied()
