@@ -97,7 +97,7 @@ impl Width {
 }
 
 /// Encodes a state at the end of `buffer`.
-pub(super) fn encode<S: Serialize>(state: &S, buffer: &mut Vec<u8>) -> Result<(), String> {
+pub(crate) fn encode<S: Serialize>(state: &S, buffer: &mut Vec<u8>) -> Result<(), String> {
     *buffer = postcard::to_extend(state, std::mem::take(buffer)).map_err(|error| format!("a state can't be encoded: {error}"))?;
     Ok(())
 }

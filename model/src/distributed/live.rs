@@ -51,6 +51,11 @@ impl Live {
         self.workers.get(worker.index() % self.workers.len().max(1)).cloned().unwrap_or_default()
     }
 
+    /// The process that a worker belongs to: each has as many workers as this one.
+    pub(super) fn process_of(&self, worker: &Worker) -> usize {
+        worker.index() / self.workers.len().max(1)
+    }
+
     /// How far the workers of this process are, together.
     #[must_use]
     pub fn progress(&self) -> Progress {

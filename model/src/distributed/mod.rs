@@ -14,13 +14,21 @@
 //! | `explore` | the dataflow |
 //! | [`settle`] | sums and paths, after the search |
 //! | [`live`] | what workers show while they run, and how they are stopped |
+//! | [`hosts`] | the hosts file |
+//! | [`meet`] | how processes meet, and refuse each other |
+//! | `link` | that a peer lives, how far it is, why it ends |
+//! | [`team`] | a run: threads, connections, and the watch over them |
 
 pub mod fingerprint;
+pub mod hosts;
 pub mod live;
+pub mod meet;
 pub mod settle;
+pub mod team;
 
 mod explore;
 mod known;
+mod link;
 mod records;
 mod waiting;
 

@@ -28,6 +28,8 @@ use super::live::{Live, Stopped};
 pub struct Share {
     /// The worker, counted over all processes.
     pub worker: usize,
+    /// Its process.
+    pub process: usize,
     /// How many states it owns.
     pub unique: u64,
     /// How many states it made.
@@ -104,6 +106,7 @@ where
 {
     let share = Share {
         worker: worker.index(),
+        process: live.process_of(worker),
         unique: owned.unique,
         generated: owned.generated,
         memory_bytes: resident_bytes().unwrap_or(0),
