@@ -19,7 +19,7 @@ use crate::check::{self, CheckError, Options, report};
 use crate::distributed::fingerprint::Width;
 use crate::distributed::hosts::{self, HostsError};
 use crate::distributed::meet::MeetError;
-use crate::distributed::team::{Team, TeamError};
+use crate::distributed::team::{ENGINE_QUEUE, Team, TeamError};
 use crate::explore::{self, ServeError};
 use crate::export::verify::{Prove, verify};
 use crate::export::{self, ExportError};
@@ -436,7 +436,8 @@ fn quiet_connections() {
     std::panic::set_hook(Box::new(move |panic| {
         let thread = std::thread::current();
         let connection = |name: &str| name.starts_with("timely:send") || name.starts_with("timely:recv");
-        if !thread.name().is_some_and(connection) {
+        let queue = panic.payload_as_str().is_some_and(|said| said.starts_with(ENGINE_QUEUE));
+        if !queue && !thread.name().is_some_and(connection) {
             usual(panic);
         }
     }));

@@ -55,95 +55,150 @@ pub(super) struct Owned<F: Fingerprint> {
     pub first: Vec<Option<(u32, F)>>,
 }
 
-struct Explorer<M: Model, F: Fingerprint> {
-    model: M,
-    properties: Vec<Property<M>>,
-    owned: Owned<F>,
-    actions: Vec<M::Action>,
-    encoded: Vec<u8>,
-    /// Why it can't go on.
-    broken: Option<String>,
+/// A model, as the dataflow sees it: encoded states in, encoded states out. Behind a pointer, so that the dataflow is
+/// compiled once for all models.
+trait Expand<F: Fingerprint> {
+    /// How many properties it has.
+    fn properties(&self) -> usize;
+    /// Makes the initial states.
+    fn start(&mut self, give: &mut dyn FnMut(F, &[u8])) -> Result<(), String>;
+    /// Makes every state one step further than an encoded one, and looks at the properties of that one. Returns how many
+    /// it made.
+    fn expand(
+        &mut self,
+        encoded: &[u8],
+        depth: u32,
+        first: &mut [Option<(u32, F)>],
+        give: &mut dyn FnMut(Record<'_, F>),
+    ) -> Result<u64, String>;
 }
 
-impl<M, F> Explorer<M, F>
+struct Expander<M: Model> {
+    model: M,
+    properties: Vec<Property<M>>,
+    actions: Vec<M::Action>,
+    encoded: Vec<u8>,
+}
+
+impl<M, F> Expand<F> for Expander<M>
 where
     M: Model,
     M::State: Serialize + DeserializeOwned,
     F: Fingerprint,
 {
-    fn new(model: M) -> Self {
-        let properties = model.properties();
-        let first = vec![None; properties.len()];
-        let owned = Owned { known: Known::default(), unique: 0, generated: 0, depth: 0, first };
-        Self { model, properties, owned, actions: Vec::new(), encoded: Vec::new(), broken: None }
+    fn properties(&self) -> usize {
+        self.properties.len()
     }
 
-    /// Takes in a state. Returns whether it is new.
-    fn arrive(&mut self, fingerprint: F, parent: F, depth: u32) -> bool {
-        let new = self.owned.known.insert(fingerprint, parent, depth);
-        if new {
-            self.owned.unique += 1;
-            self.owned.depth = self.owned.depth.max(depth);
-        }
-        new
-    }
-
-    /// The initial states that this worker owns.
-    fn start(&mut self, index: u64, peers: u64) -> Waiting {
-        let mut waiting = Waiting::default();
+    fn start(&mut self, give: &mut dyn FnMut(F, &[u8])) -> Result<(), String> {
         for state in self.model.init_states() {
-            if !self.model.within_boundary(&state) {
-                continue;
-            }
-            match fingerprint::<F, _>(&state, &mut self.encoded) {
-                Ok(fingerprint) if fingerprint.bits() % peers == index => {
-                    self.owned.generated += 1;
-                    if self.arrive(fingerprint, fingerprint, 0) {
-                        waiting.push(&self.encoded);
-                    }
-                }
-                Ok(_) => {}
-                Err(broken) => self.broken = Some(broken),
+            if self.model.within_boundary(&state) {
+                let fingerprint = fingerprint(&state, &mut self.encoded)?;
+                give(fingerprint, &self.encoded);
             }
         }
-        waiting
+        Ok(())
     }
 
-    /// Makes every state one step further than an encoded one, and looks at its properties.
-    fn expand(&mut self, encoded: &[u8], depth: u32, mut give: impl FnMut(Record<'_, F>)) -> Result<(), String> {
+    fn expand(
+        &mut self,
+        encoded: &[u8],
+        depth: u32,
+        first: &mut [Option<(u32, F)>],
+        give: &mut dyn FnMut(Record<'_, F>),
+    ) -> Result<u64, String> {
         let state: M::State = decode(encoded)?;
         let parent = F::of(encoded);
-        self.look(&state, parent, depth);
+        look(&self.model, &self.properties, &state, (depth, parent), first);
         self.actions.clear();
         self.model.actions(&state, &mut self.actions);
+        let mut generated = 0;
         for action in self.actions.drain(..) {
             let Some(next) = self.model.next_state(&state, action) else { continue };
             if !self.model.within_boundary(&next) {
                 continue;
             }
-            self.owned.generated += 1;
+            generated += 1;
             self.encoded.clear();
             encode(&next, &mut self.encoded)?;
             give(Record { fingerprint: F::of(&self.encoded), parent, encoded: &self.encoded });
         }
-        Ok(())
+        Ok(generated)
+    }
+}
+
+/// Looks at a state's properties, but for those that were found nearer to the start.
+fn look<M: Model, F: Fingerprint>(
+    model: &M,
+    properties: &[Property<M>],
+    state: &M::State,
+    here: (u32, F),
+    first: &mut [Option<(u32, F)>],
+) {
+    for (property, first) in properties.iter().zip(first) {
+        if first.is_some_and(|first| first <= here) {
+            continue;
+        }
+        let found = match property.expectation {
+            Expectation::Always => !(property.condition)(model, state),
+            Expectation::Sometimes => (property.condition)(model, state),
+            // Not decided by looking at states one by one; see `docs/architecture.md`.
+            Expectation::Eventually => false,
+        };
+        if found {
+            *first = Some(here);
+        }
+    }
+}
+
+struct Explorer<F: Fingerprint> {
+    expander: Box<dyn Expand<F>>,
+    owned: Owned<F>,
+    /// Why it can't go on.
+    broken: Option<String>,
+}
+
+impl<F: Fingerprint> Explorer<F> {
+    fn new(expander: Box<dyn Expand<F>>) -> Self {
+        let first = vec![None; expander.properties()];
+        let owned = Owned { known: Known::default(), unique: 0, generated: 0, depth: 0, first };
+        Self { expander, owned, broken: None }
     }
 
-    fn look(&mut self, state: &M::State, fingerprint: F, depth: u32) {
-        for (property, first) in self.properties.iter().zip(&mut self.owned.first) {
-            if first.is_some_and(|first| first <= (depth, fingerprint)) {
-                continue;
+    /// The initial states that this worker owns.
+    fn start(&mut self, index: u64, peers: u64) -> Waiting {
+        let mut waiting = Waiting::default();
+        let owned = &mut self.owned;
+        let started = self.expander.start(&mut |fingerprint, encoded| {
+            if fingerprint.bits() % peers == index {
+                owned.generated += 1;
+                if owned.arrive(fingerprint, fingerprint, 0) {
+                    waiting.push(encoded);
+                }
             }
-            let found = match property.expectation {
-                Expectation::Always => !(property.condition)(&self.model, state),
-                Expectation::Sometimes => (property.condition)(&self.model, state),
-                // Not decided by looking at states one by one; see `docs/architecture.md`.
-                Expectation::Eventually => false,
-            };
-            if found {
-                *first = Some((depth, fingerprint));
-            }
+        });
+        self.broken = started.err();
+        waiting
+    }
+
+    fn expand(&mut self, encoded: &[u8], depth: u32, give: &mut dyn FnMut(Record<'_, F>)) -> bool {
+        match self.expander.expand(encoded, depth, &mut self.owned.first, give) {
+            Ok(generated) => self.owned.generated += generated,
+            Err(broken) => self.broken = Some(broken),
         }
+        self.broken.is_none()
+    }
+}
+
+impl<F: Fingerprint> Owned<F> {
+    /// Takes in a state. Returns whether it is new.
+    fn arrive(&mut self, fingerprint: F, parent: F, depth: u32) -> bool {
+        let new = self.known.insert(fingerprint, parent, depth);
+        if new {
+            self.unique += 1;
+            self.depth = self.depth.max(depth);
+        }
+        new
     }
 }
 
@@ -154,8 +209,13 @@ where
     M::State: Serialize + DeserializeOwned,
     F: Fingerprint,
 {
+    let properties = model.properties();
+    run(worker, Box::new(Expander { model, properties, actions: Vec::new(), encoded: Vec::new() }), live)
+}
+
+fn run<F: Fingerprint>(worker: &mut Worker, expander: Box<dyn Expand<F>>, live: &Live) -> Result<Owned<F>, Stopped> {
     let (index, peers) = (worker.index() as u64, worker.peers());
-    let explorer = Rc::new(RefCell::new(Explorer::<M, F>::new(model)));
+    let explorer = Rc::new(RefCell::new(Explorer::new(expander)));
     let counters = live.counters(worker);
     let inside = Rc::clone(&explorer);
     let probe = worker.dataflow::<u32, _, _>(|scope| {
@@ -183,7 +243,7 @@ where
                             return;
                         }
                         for Record { fingerprint, parent, encoded } in records.drain() {
-                            if explorer.arrive(fingerprint, parent, depth) {
+                            if explorer.owned.arrive(fingerprint, parent, depth) {
                                 if let Some((_, waiting)) = levels.get_mut(&depth) {
                                     waiting.push(encoded);
                                 } else if let Some(capability) = capability.retain_least(output.output_index()) {
@@ -202,8 +262,7 @@ where
                         let mut session = output.session(&*capability);
                         for _ in 0..CHUNK * peers {
                             let Some(encoded) = waiting.pop() else { break };
-                            if let Err(broken) = explorer.expand(encoded, depth, |record| session.give(record)) {
-                                explorer.broken = Some(broken);
+                            if !explorer.expand(encoded, depth, &mut |record| session.give(record)) {
                                 break;
                             }
                         }

@@ -30,6 +30,9 @@ const GRACE: Duration = Duration::from_millis(700);
 /// How long an end is given to reach the others.
 const FAREWELL: Duration = Duration::from_millis(300);
 
+/// How a worker's panic begins that comes of a lost connection.
+pub(crate) const ENGINE_QUEUE: &str = "MergeQueue";
+
 /// One thing to explore, by all workers together.
 pub type Task = Arc<dyn Fn(&mut Worker, &Live) -> Result<Explored, Stopped> + Send + Sync>;
 
@@ -268,7 +271,7 @@ struct Watch<'a> {
     count: usize,
     done: Vec<Done>,
     /// A connection that is gone, since when, and what to say if nobody explains it.
-    lost: Option<(Instant, String)>,
+    lost: Option<(Instant, Option<String>)>,
 }
 
 impl Watch<'_> {
@@ -312,6 +315,10 @@ impl Watch<'_> {
                         break Err(Err(format!("{}: {why}", self.team.name(self.team.process))));
                     }
                 }
+                // The engine's queues go with the connection that they belong to; which one that is will be told.
+                Ok(Event::Panicked(_, said)) if said.starts_with(ENGINE_QUEUE) => {
+                    self.lost.get_or_insert((Instant::now(), None));
+                }
                 Ok(Event::Panicked(worker, said)) => {
                     break Err(Err(format!("worker {worker} of {} panicked: {said}", self.team.name(self.team.process))));
                 }
@@ -333,7 +340,8 @@ impl Watch<'_> {
             if let Some((since, why)) = &self.lost
                 && since.elapsed() >= GRACE
             {
-                break Err(Err(why.clone()));
+                let why = why.clone().unwrap_or_else(|| "a connection is lost".to_owned());
+                break Err(Err(why));
             }
             if beat.elapsed() >= BEAT {
                 beat = Instant::now();
@@ -379,10 +387,8 @@ impl Watch<'_> {
     }
 
     fn lose(&mut self, process: usize, cause: &str) {
-        let why = || format!("the connection to {} is lost: {cause}", self.team.name(process));
-        if self.lost.is_none() {
-            self.lost = Some((Instant::now(), why()));
-        }
+        let (_, why) = self.lost.get_or_insert((Instant::now(), None));
+        why.get_or_insert(format!("the connection to {} is lost: {cause}", self.team.name(process)));
     }
 
     fn say(&mut self, word: &Word) {
