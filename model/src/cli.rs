@@ -420,12 +420,8 @@ fn spread(args: &CheckArgs) -> Result<Option<Spread>, CliError> {
     if hosts.len() > 1 {
         quiet_connections();
     }
-    let team = Team {
-        workers: usize::from(args.workers.unwrap_or(1)),
-        hosts,
-        process,
-        wait: Duration::from_secs(args.wait),
-    };
+    let team =
+        Team { workers: usize::from(args.workers.unwrap_or(1)), hosts, process, wait: Duration::from_secs(args.wait) };
     Ok(Some(Spread { team, width: if args.exact { Width::Exact } else { Width::Short } }))
 }
 

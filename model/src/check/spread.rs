@@ -82,7 +82,8 @@ pub(super) fn execute(
     let ran = run(&spread.team, tasks.collect(), &common, &options.limits, &Told { watcher, items });
     watcher.end();
     let ran = ran?;
-    let mut results: Vec<Results> = items.iter().zip(&ran.done).map(|(item, done)| of_run(item, done, options)).collect();
+    let mut results: Vec<Results> =
+        items.iter().zip(&ran.done).map(|(item, done)| of_run(item, done, options)).collect();
     let mut cut = ran.cut;
     for _ in ran.done.len()..items.len() {
         // The first of those that are not done was under way; the others had not begun.

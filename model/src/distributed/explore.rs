@@ -220,9 +220,9 @@ fn run<F: Fingerprint>(worker: &mut Worker, expander: Box<dyn Expand<F>>, live: 
     let inside = Rc::clone(&explorer);
     let probe = worker.dataflow::<u32, _, _>(|scope| {
         let (handle, arrivals) = scope.feedback::<Records<F>>(1);
-        let to_owner = ExchangeCore::<CapacityContainerBuilder<Records<F>>, _>::new_core(
-            |record: &Record<'_, F>| record.fingerprint.bits(),
-        );
+        let to_owner = ExchangeCore::<CapacityContainerBuilder<Records<F>>, _>::new_core(|record: &Record<'_, F>| {
+            record.fingerprint.bits()
+        });
         let steps = arrivals.unary_frontier::<CapacityContainerBuilder<Records<F>>, _, _, _>(
             to_owner,
             "own and expand",

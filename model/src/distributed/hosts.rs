@@ -63,8 +63,7 @@ pub enum HostsError {
 
 /// Reads a hosts file, for the process with this number.
 pub fn read(path: &Path, process: usize) -> Result<Vec<Host>, HostsError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| HostsError::File { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| HostsError::File { path: path.to_owned(), source })?;
     let hosts = parse(&text).map_err(|(line, message)| HostsError::Line { path: path.to_owned(), line, message })?;
     if process >= hosts.len() {
         return Err(HostsError::Process { path: path.to_owned(), hosts: hosts.len(), process });
@@ -86,7 +85,8 @@ fn parse(text: &str) -> Result<Vec<Host>, (usize, String)> {
             _ => return Err(wrong("a line has HOST:PORT, and where to bind if that differs".to_owned())),
         };
         for word in [address, bind] {
-            let port = word.rsplit_once(':').and_then(|(host, port)| port.parse::<u16>().ok().filter(|_| !host.is_empty()));
+            let port =
+                word.rsplit_once(':').and_then(|(host, port)| port.parse::<u16>().ok().filter(|_| !host.is_empty()));
             if port.is_none_or(|port| port == 0) {
                 return Err(wrong(format!("`{word}` is not HOST:PORT")));
             }
@@ -130,7 +130,9 @@ mod tests {
 
     #[test]
     fn a_wrong_line_is_named() {
-        for (text, line) in [("a:1\nb\n", 2), ("a:1\n\na:1\n", 3), ("a:70000", 1), ("a:0", 1), (":5", 1), ("", 1), ("a:1 b:2 c:3", 1)] {
+        for (text, line) in
+            [("a:1\nb\n", 2), ("a:1\n\na:1\n", 3), ("a:70000", 1), ("a:0", 1), (":5", 1), ("", 1), ("a:1 b:2 c:3", 1)]
+        {
             assert_eq!(parse(text).unwrap_err().0, line, "{text}");
         }
     }
@@ -138,7 +140,17 @@ mod tests {
     /// RFC 1918, RFC 4193, RFC 3927 and RFC 4291 say which addresses are private, link-local or loopback.
     #[test]
     fn a_public_address_is_none_of_the_private_ones() {
-        for private in ["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.7.7", "169.254.0.1", "::1", "fd00::1", "fe80::1", "::ffff:10.0.0.1"] {
+        for private in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.7.7",
+            "169.254.0.1",
+            "::1",
+            "fd00::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+        ] {
             assert!(is_private(&private.parse().unwrap()), "{private}");
         }
         for public in ["8.8.8.8", "172.32.0.1", "0.0.0.0", "::", "2001:db8::1", "::ffff:8.8.8.8"] {

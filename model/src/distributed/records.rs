@@ -101,7 +101,8 @@ impl<F: Fingerprint> DrainContainer for Records<F> {
 
 impl<F: Fingerprint> ContainerBytes for Records<F> {
     fn from_bytes(bytes: Bytes) -> Self {
-        let (count, left) = bytes.split_first_chunk::<8>().map_or((0, &[][..]), |(count, left)| (i64::from_le_bytes(*count), left));
+        let (count, left) =
+            bytes.split_first_chunk::<8>().map_or((0, &[][..]), |(count, left)| (i64::from_le_bytes(*count), left));
         // The connection fills up to whole words; the last eight bytes say how many there are in earnest.
         let length = left.split_first_chunk::<8>().map_or(0, |(length, _)| u64::from_le_bytes(*length));
         let length = usize::try_from(length).unwrap_or(0);

@@ -170,9 +170,10 @@ fn rebuild<F: Fingerprint>(
     let (ear, loss) = (Rc::clone(&whole), Rc::clone(&lost));
     let probe = worker.dataflow::<u32, _, _>(move |scope| {
         let (handle, again) = scope.feedback::<Vec<Chain<F>>>(1);
-        let at_owner = asked.to_stream(scope).concat(again).exchange(|chain: &Chain<F>| {
-            chain.fingerprints.last().map_or(0, |last| last.bits())
-        });
+        let at_owner = asked
+            .to_stream(scope)
+            .concat(again)
+            .exchange(|chain: &Chain<F>| chain.fingerprints.last().map_or(0, |last| last.bits()));
         let longer = at_owner.flat_map(move |mut chain| {
             let last = chain.fingerprints.last().copied();
             match last.and_then(|last| owned.known.parent(last)) {

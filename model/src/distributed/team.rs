@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use timely::{CommunicationConfig, WorkerConfig};
 use timely::communication::allocator::ProcessBuilder;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
 use timely::communication::{AllocatorBuilder, Hooks, WorkerGuards, initialize_from};
 use timely::worker::Worker;
+use timely::{CommunicationConfig, WorkerConfig};
 
 use crate::limits::{Cut, Limits, Progress};
 
@@ -207,12 +207,14 @@ fn start(
         };
         let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
         let index = worker.index();
-        let worked = catch_unwind(AssertUnwindSafe(|| work(&mut worker, &tasks, &live, |number, explored, seconds| {
-            // One of them tells; they all found the same.
-            if index % local == 0 {
-                let _ = tell.send(Event::Done(number, explored, seconds));
-            }
-        })));
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            work(&mut worker, &tasks, &live, |number, explored, seconds| {
+                // One of them tells; they all found the same.
+                if index % local == 0 {
+                    let _ = tell.send(Event::Done(number, explored, seconds));
+                }
+            })
+        }));
         let event = match worked {
             Ok(Ok(())) => Event::Ended,
             Ok(Err(Stopped)) => Event::Stopped,
@@ -230,12 +232,7 @@ fn start(
     })
 }
 
-fn work(
-    worker: &mut Worker,
-    tasks: &[Task],
-    live: &Live,
-    done: impl Fn(usize, Explored, f64),
-) -> Result<(), Stopped> {
+fn work(worker: &mut Worker, tasks: &[Task], live: &Live, done: impl Fn(usize, Explored, f64)) -> Result<(), Stopped> {
     for (number, task) in tasks.iter().enumerate() {
         let start = Instant::now();
         let explored = task(worker, live)?;
@@ -320,7 +317,10 @@ impl Watch<'_> {
                     self.lost.get_or_insert((Instant::now(), None));
                 }
                 Ok(Event::Panicked(worker, said)) => {
-                    break Err(Err(format!("worker {worker} of {} panicked: {said}", self.team.name(self.team.process))));
+                    break Err(Err(format!(
+                        "worker {worker} of {} panicked: {said}",
+                        self.team.name(self.team.process)
+                    )));
                 }
                 Ok(Event::Peer(process, heard)) => {
                     if let Some(end) = self.heard(process, heard) {
@@ -351,7 +351,11 @@ impl Watch<'_> {
         self.end(verdict, guards)
     }
 
-    fn end(mut self, verdict: Result<(), Result<Cut, String>>, guards: Option<WorkerGuards<()>>) -> Result<Ran, TeamError> {
+    fn end(
+        mut self,
+        verdict: Result<(), Result<Cut, String>>,
+        guards: Option<WorkerGuards<()>>,
+    ) -> Result<Ran, TeamError> {
         let progress = self.progress();
         let (word, result) = match verdict {
             Ok(()) => (Word::Bye, Ok(None)),

@@ -53,7 +53,8 @@ mod tests {
     #[test]
     fn states_come_out_as_they_went_in_across_pieces() {
         let mut waiting = Waiting::default();
-        let states: Vec<Vec<u8>> = (0..2_000_u32).map(|number| number.to_le_bytes().repeat(number as usize % 200)).collect();
+        let states: Vec<Vec<u8>> =
+            (0..2_000_u32).map(|number| number.to_le_bytes().repeat(number as usize % 200)).collect();
         for state in &states {
             waiting.push(state);
         }

@@ -15,13 +15,13 @@ use crate::equal::{Unseen, common, task};
 use crate::puzzle::Puzzle;
 
 /// Ports that are free now.
-pub fn ports(count: usize) -> Vec<u16> {
+pub(crate) fn ports(count: usize) -> Vec<u16> {
     let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
     listeners.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
 }
 
 /// A hosts file of processes on this machine.
-pub fn hosts_file(directory: &Path, processes: usize) -> (PathBuf, Vec<u16>) {
+pub(crate) fn hosts_file(directory: &Path, processes: usize) -> (PathBuf, Vec<u16>) {
     let ports = ports(processes);
     let text: String = ports.iter().map(|port| format!("127.0.0.1:{port}\n")).collect();
     let path = directory.join("hosts");
@@ -31,37 +31,28 @@ pub fn hosts_file(directory: &Path, processes: usize) -> (PathBuf, Vec<u16>) {
 
 /// What a process is to do.
 #[derive(Clone, Debug)]
-pub struct Role {
-    pub hosts: PathBuf,
-    pub process: usize,
-    pub workers: usize,
-    pub top: u8,
-    pub pause_ms: u64,
-    pub panics_at: Option<u32>,
-    pub models: u64,
-    pub wait: u64,
+pub(crate) struct Role {
+    pub(crate) hosts: PathBuf,
+    pub(crate) process: usize,
+    pub(crate) workers: usize,
+    pub(crate) top: u8,
+    pub(crate) pause_ms: u64,
+    pub(crate) panics_at: Option<u32>,
+    pub(crate) models: u64,
+    pub(crate) wait: u64,
 }
 
 impl Role {
-    pub fn new(hosts: &Path, process: usize) -> Self {
-        Self {
-            hosts: hosts.to_owned(),
-            process,
-            workers: 2,
-            top: 4,
-            pause_ms: 0,
-            panics_at: None,
-            models: 1,
-            wait: 20,
-        }
+    pub(crate) fn new(hosts: &Path, process: usize) -> Self {
+        Self { hosts: hosts.to_owned(), process, workers: 2, top: 4, pause_ms: 0, panics_at: None, models: 1, wait: 20 }
     }
 
     /// One that goes on for minutes if it is let.
-    pub fn long(hosts: &Path, process: usize) -> Self {
+    pub(crate) fn long(hosts: &Path, process: usize) -> Self {
         Self { top: 15, pause_ms: 5, ..Self::new(hosts, process) }
     }
 
-    pub fn start(&self) -> Running {
+    pub(crate) fn start(&self) -> Running {
         let panics = self.panics_at.map(|sum| sum.to_string()).unwrap_or_default();
         let child = Command::new(std::env::current_exe().expect("this program"))
             .args(["--ignored", "--exact", "children::child", "--nocapture", "--test-threads=1"])
@@ -82,25 +73,25 @@ impl Role {
 }
 
 /// A process that runs.
-pub struct Running {
-    pub child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
 }
 
 /// How a process ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Running {
-    pub fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         Self { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started") }
     }
 
     /// Waits for its end; one that does not come is a failure.
-    pub fn ended_within(mut self, limit: Duration) -> Ended {
+    pub(crate) fn ended_within(mut self, limit: Duration) -> Ended {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("waited") {
@@ -114,7 +105,7 @@ impl Running {
         }
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let killed = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
         assert!(killed.expect("kill").success());
     }
@@ -145,10 +136,8 @@ fn child() {
         pause: Duration::from_millis(told("CHILD_PAUSE").expect("a number")),
         panics_at: told("CHILD_PANICS"),
     };
-    let common = fencepost_model::distributed::meet::Common {
-        models: told("CHILD_MODELS").expect("a number"),
-        ..common(&team)
-    };
+    let common =
+        fencepost_model::distributed::meet::Common { models: told("CHILD_MODELS").expect("a number"), ..common(&team) };
     println!("begins");
     let code = match run(&team, vec![task(model, Width::Short)], &common, &Limits::default(), &Unseen) {
         Ok(ran) => {

@@ -12,18 +12,18 @@ use stateright::{Checker, Model};
 
 use crate::puzzle::Puzzle;
 
-pub struct Unseen;
+pub(crate) struct Unseen;
 
 impl Shown for Unseen {
     fn progress(&self, _: usize, _: Progress) {}
     fn finished(&self, _: usize) {}
 }
 
-pub fn task(model: Puzzle, width: Width) -> Task {
+pub(crate) fn task(model: Puzzle, width: Width) -> Task {
     Arc::new(move |worker, live| distributed::explore(worker, &model, width, live, || None))
 }
 
-pub fn common(team: &Team) -> Common {
+pub(crate) fn common(team: &Team) -> Common {
     Common {
         workers: team.workers,
         width: Width::Short,
@@ -72,7 +72,10 @@ fn paths_are_the_same_for_any_number_of_workers() {
         for workers in [2, 3, 4, 7] {
             let several = explored(&model, workers, width);
             assert_eq!(several.first, one.first, "{workers} workers, {width:?}");
-            assert_eq!((several.unique(), several.generated(), several.depth), (one.unique(), one.generated(), one.depth));
+            assert_eq!(
+                (several.unique(), several.generated(), several.depth),
+                (one.unique(), one.generated(), one.depth)
+            );
             assert_eq!(several.shares.len(), workers);
         }
     }

@@ -81,7 +81,9 @@ fn a_stranger_is_ignored() {
     let (hosts, ports) = hosts_file(directory.path(), 2);
     let first = Role::new(&hosts, 0).start();
     let start = Instant::now();
-    while let Err(error) = TcpStream::connect(("127.0.0.1", ports[0])).and_then(|mut stream| stream.write_all(b"GET / HTTP/1.1\r\n\r\n")) {
+    while let Err(error) =
+        TcpStream::connect(("127.0.0.1", ports[0])).and_then(|mut stream| stream.write_all(b"GET / HTTP/1.1\r\n\r\n"))
+    {
         assert!(start.elapsed() < LIMIT, "{error}");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -19,7 +19,7 @@ use fencepost_model::registry::Registry;
 use crate::children::{Running, hosts_file};
 
 /// The largest configuration that is run without optimisation, in states. With it, all are.
-const LARGEST: u64 = if cfg!(debug_assertions) { 20_000 } else { u64::MAX };
+const LARGEST: u64 = if cfg!(debug_assertions) { 2_000 } else { u64::MAX };
 
 fn matrix() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("matrix")
@@ -51,7 +51,14 @@ fn outcome(report: &Report) -> Vec<(String, String, String, u64, u64, Option<Str
     let verdicts = report.verdicts.iter().map(|verdict| {
         assert!(verdict.as_expected, "{verdict:?}");
         let found = verdict.found.to_string();
-        (verdict.configuration.clone(), verdict.property.clone(), found, verdict.unique, verdict.generated, verdict.path.clone())
+        (
+            verdict.configuration.clone(),
+            verdict.property.clone(),
+            found,
+            verdict.unique,
+            verdict.generated,
+            verdict.path.clone(),
+        )
     });
     verdicts.collect()
 }
@@ -102,7 +109,10 @@ fn two_processes_give_the_matrix_and_the_same_paths() {
                 assert_eq!(verdict["configuration"], configuration.as_str());
                 assert_eq!(verdict["property"], property.as_str());
                 assert_eq!(verdict["as_expected"], true, "{verdict}");
-                assert_eq!((verdict["unique"].as_u64(), verdict["generated"].as_u64()), (Some(*unique), Some(*generated)));
+                assert_eq!(
+                    (verdict["unique"].as_u64(), verdict["generated"].as_u64()),
+                    (Some(*unique), Some(*generated))
+                );
                 assert_eq!(verdict["path"].as_str().map(str::to_owned), *path);
             }
         }

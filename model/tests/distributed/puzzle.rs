@@ -6,17 +6,17 @@ use stateright::{Model, Property};
 
 /// The model, and how it may misbehave.
 #[derive(Clone, Debug)]
-pub struct Puzzle {
+pub(crate) struct Puzzle {
     /// Up to where a counter goes.
-    pub top: u8,
+    pub(crate) top: u8,
     /// How long a state takes, so that a run lasts.
-    pub pause: Duration,
+    pub(crate) pause: Duration,
     /// Panics at the state of this sum.
-    pub panics_at: Option<u32>,
+    pub(crate) panics_at: Option<u32>,
 }
 
 impl Puzzle {
-    pub fn up_to(top: u8) -> Self {
+    pub(crate) fn up_to(top: u8) -> Self {
         Self { top, pause: Duration::ZERO, panics_at: None }
     }
 }
@@ -55,10 +55,14 @@ impl Model for Puzzle {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always("never seven in all", |_, state| sum(*state) != 7),
-            Property::always("never twice the first", |_, state| state[0] < 3 || state[1] != 2 * state[0]),
-            Property::always("never above the top", |model, state| state.iter().all(|counter| *counter <= model.top)),
-            Property::sometimes("all at the top", |model, state| state.iter().all(|counter| *counter == model.top)),
+            Property::always("never seven in all", |_, state: &[u8; 4]| sum(*state) != 7),
+            Property::always("never twice the first", |_, state: &[u8; 4]| state[0] < 3 || state[1] != 2 * state[0]),
+            Property::always("never above the top", |model: &Self, state: &[u8; 4]| {
+                state.iter().all(|counter| *counter <= model.top)
+            }),
+            Property::sometimes("all at the top", |model: &Self, state: &[u8; 4]| {
+                state.iter().all(|counter| *counter == model.top)
+            }),
             Property::sometimes("beyond the top", |_, _| false),
         ]
     }
