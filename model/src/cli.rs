@@ -226,7 +226,7 @@ pub struct SimulateArgs {
     pub depth: u32,
 }
 
-/// Exhausts one configuration on one thread, and prints what it took, as one line of JSON. `just bench` makes the table.
+/// Exhausts one configuration, on one thread if nothing else is said, and prints what it took, as one line of JSON. `just bench` makes the table.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
     /// The configuration; with --table, any number of them, as globs
@@ -235,6 +235,9 @@ pub struct MeasureArgs {
     /// Breadth first instead of depth first
     #[arg(long)]
     pub breadth_first: bool,
+    /// On so many threads
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "table")]
+    pub threads: u16,
     /// Measure each in a process of its own, both ways, and write the table into this page
     #[arg(long, value_name = "FILE", conflicts_with = "breadth_first")]
     pub table: Option<PathBuf>,
@@ -583,7 +586,7 @@ fn measure(args: &MeasureArgs, registry: &Registry) -> Result<u8, CliError> {
     };
     let subject = registry.find(config)?;
     let order = if args.breadth_first { Order::BreadthFirst } else { Order::DepthFirst };
-    let row = measure::measure(subject.as_ref(), order);
+    let row = measure::measure(subject.as_ref(), order, usize::from(args.threads));
     let json = serde_json::to_string(&row).map_err(std::io::Error::from)?;
     writeln!(std::io::stdout(), "{json}")?;
     Ok(0)

@@ -58,8 +58,8 @@ pub trait Subject: Send + Sync {
     fn properties(&self) -> Vec<Property>;
     /// The labels that steps can have.
     fn label_names(&self) -> &'static [&'static str];
-    /// Exhausts its states.
-    fn count(&self, order: Order, limits: &Limits, observer: &dyn Observer) -> Counted;
+    /// Exhausts its states, on so many threads.
+    fn count(&self, order: Order, threads: usize, limits: &Limits, observer: &dyn Observer) -> Counted;
     /// The shortest path to a violation of the property with this index.
     fn shortest(&self, property: usize, limits: &Limits, observer: &dyn Observer) -> Shortest;
     /// The labels of the steps among the first `bound` states.
@@ -139,8 +139,8 @@ impl<P: Exported> Subject for Typed<P> {
         self.0.protocol.label_names()
     }
 
-    fn count(&self, order: Order, limits: &Limits, observer: &dyn Observer) -> Counted {
-        runs::count(&self.0.protocol, order, limits, observer)
+    fn count(&self, order: Order, threads: usize, limits: &Limits, observer: &dyn Observer) -> Counted {
+        runs::count(&self.0.protocol, order, threads, limits, observer)
     }
 
     fn shortest(&self, property: usize, limits: &Limits, observer: &dyn Observer) -> Shortest {

@@ -97,10 +97,11 @@ fn two_processes_give_the_matrix_and_the_same_paths() {
                 Running::of(command.arg(directory.path().join(format!("report-{process}"))))
             })
             .collect();
-        let one = outcome(&report(&registry, &globs, 1));
+        let local = report(&registry, &globs, 1);
+        let one = outcome(&local);
         for (process, running) in running.into_iter().enumerate() {
             let ended = running.ended_within(Duration::from_secs(600));
-            assert_eq!(ended.code, Some(0), "{ended:?}");
+            assert_eq!(ended.code, Some(i32::from(local.exit_code())), "{ended:?}");
             let text = std::fs::read_to_string(directory.path().join(format!("report-{process}"))).expect("a report");
             let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             let verdicts = json["verdicts"].as_array().expect("verdicts");
