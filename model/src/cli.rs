@@ -84,6 +84,7 @@ pub enum Command {
 
 /// What `check` takes.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(after_help = "\
 Examples:
   fencepost-model check                            the small configurations, in seconds
@@ -435,7 +436,7 @@ fn quiet_connections() {
     std::panic::set_hook(Box::new(move |panic| {
         let thread = std::thread::current();
         let connection = |name: &str| name.starts_with("timely:send") || name.starts_with("timely:recv");
-        let queue = panic.payload_as_str().is_some_and(|said| said.starts_with(ENGINE_QUEUE));
+        let queue = panic.payload().downcast_ref::<&str>().is_some_and(|said| said.starts_with(ENGINE_QUEUE));
         if !queue && !thread.name().is_some_and(connection) {
             usual(panic);
         }

@@ -125,7 +125,7 @@ where
         let (_, last) = find.filter(|_| declared.expectation == Expectation::Always)?;
         Some(Chain { property, fingerprints: vec![last], begins: false })
     });
-    let chains = rebuild(worker, wanted.collect(), owned, live)?;
+    let chains = rebuild(worker, &wanted.collect::<Vec<_>>(), owned, live)?;
     let mut first: Vec<Option<First>> =
         finds.iter().map(|find| find.map(|(depth, _)| First { depth, path: None })).collect();
     for Chain { property, fingerprints, .. } in chains {
@@ -159,15 +159,15 @@ fn gather<D: ExchangeData + Clone>(worker: &mut Worker, said: D, live: &Live) ->
 /// Follows the parents from owner to owner. Every worker has the same `wanted`, and gets all that came of it.
 fn rebuild<F: Fingerprint>(
     worker: &mut Worker,
-    wanted: Vec<Chain<F>>,
+    wanted: &[Chain<F>],
     owned: Owned<F>,
     live: &Live,
 ) -> Result<Vec<Chain<F>>, Stopped> {
     // One worker asks, the others know that it does.
-    let asked = if worker.index() == 0 { wanted.clone() } else { Vec::new() };
+    let asked = if worker.index() == 0 { wanted.to_vec() } else { Vec::new() };
     let whole = Rc::new(RefCell::new(Vec::new()));
-    let lost = Rc::new(RefCell::new(None));
-    let (ear, loss) = (Rc::clone(&whole), Rc::clone(&lost));
+    let stranger = Rc::new(RefCell::new(None));
+    let (ear, mark) = (Rc::clone(&whole), Rc::clone(&stranger));
     let probe = worker.dataflow::<u32, _, _>(move |scope| {
         let (handle, again) = scope.feedback::<Vec<Chain<F>>>(1);
         let at_owner = asked
@@ -180,7 +180,7 @@ fn rebuild<F: Fingerprint>(
                 Some((_, 0)) => chain.begins = true,
                 Some((parent, _)) => chain.fingerprints.push(parent),
                 None => {
-                    *loss.borrow_mut() = last;
+                    *mark.borrow_mut() = last;
                     return None;
                 }
             }
@@ -193,8 +193,8 @@ fn rebuild<F: Fingerprint>(
     while !probe.done() {
         step(worker, live)?;
     }
-    if let Some(lost) = lost.take() {
-        return Err(live.broken(format!("the owner of the state {lost:?} does not know it")));
+    if let Some(stranger) = stranger.take() {
+        return Err(live.broken(format!("the owner of the state {stranger:?} does not know it")));
     }
     Ok(whole.take())
 }

@@ -207,15 +207,15 @@ fn start(
         };
         let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
         let index = worker.index();
-        let worked = catch_unwind(AssertUnwindSafe(|| {
+        let result = catch_unwind(AssertUnwindSafe(|| {
             work(&mut worker, &tasks, &live, |number, explored, seconds| {
                 // One of them tells; they all found the same.
-                if index % local == 0 {
+                if index.is_multiple_of(local) {
                     let _ = tell.send(Event::Done(number, explored, seconds));
                 }
             })
         }));
-        let event = match worked {
+        let event = match result {
             Ok(Ok(())) => Event::Ended,
             Ok(Err(Stopped)) => Event::Stopped,
             Err(panic) => {

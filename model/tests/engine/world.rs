@@ -152,9 +152,9 @@ fn a_run_that_was_cut_short_is_never_done() {
     assert_eq!(all.cut, None);
 
     let states = Limits { states: Some(all.progress.unique - 1), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &states, &Silent).cut, Some(Cut::States));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &states, &Silent).cut, Some(Cut::States));
     let enough = Limits { states: Some(all.progress.unique), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &enough, &Silent).cut, None);
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &enough, &Silent).cut, None);
 
     let time = Limits { deadline: Some(std::time::Instant::now()), ..Limits::default() };
     assert_eq!(count(&protocol, Order::DepthFirst, &time, &Silent).cut, Some(Cut::Time));
