@@ -157,12 +157,12 @@ fn a_run_that_was_cut_short_is_never_done() {
     assert_eq!(count(&protocol, Order::DepthFirst, 1, &enough, &Silent).cut, None);
 
     let time = Limits { deadline: Some(std::time::Instant::now()), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &time, &Silent).cut, Some(Cut::Time));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &time, &Silent).cut, Some(Cut::Time));
     let memory = Limits { memory_bytes: Some(1), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &memory, &Silent).cut, Some(Cut::Memory));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &memory, &Silent).cut, Some(Cut::Memory));
     let interrupted = Limits::default();
     interrupted.interrupted.store(true, Ordering::Relaxed);
-    assert_eq!(count(&protocol, Order::DepthFirst, &interrupted, &Silent).cut, Some(Cut::Interrupted));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &interrupted, &Silent).cut, Some(Cut::Interrupted));
 
     // A property that holds is not shown to hold by a run that was cut short.
     let claim = &protocol.properties()[0];
