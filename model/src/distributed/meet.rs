@@ -15,6 +15,8 @@ use super::hosts::{Host, is_private, resolve};
 
 /// What every connection begins with. It never changes, so that other versions can be told.
 const MAGIC: &[u8; 8] = b"fencpost";
+/// What the caller says last: that it has heard the answer.
+const GO: &[u8; 2] = b"go";
 /// The longest hello.
 const LONGEST: usize = 4096;
 /// How long one hello may take.
@@ -192,7 +194,8 @@ impl Meeting<'_> {
                 Ok((heard, stream)) => {
                     let hello = self.judge(heard, Some(peer))?;
                     if hello.is_some_and(|hello| hello.process == peer && hello.purpose == purpose) {
-                        return Ok(Ok(stream));
+                        let mut stream = stream;
+                        return Ok(stream.write_all(GO).map(|()| stream).map_err(|error| error.to_string()));
                     }
                     return Err(self.differs(peer, "says that it is another one; do the hosts files agree?".to_owned()));
                 }
@@ -215,6 +218,11 @@ impl Meeting<'_> {
             return Ok(None);
         }
         let Some(hello) = self.judge(heard, None)? else { return Ok(None) };
+        // A caller that has lost its patience meanwhile has called again, and this connection is dead.
+        let mut go = [0; GO.len()];
+        if stream.read_exact(&mut go).is_err() || &go != GO {
+            return Ok(None);
+        }
         let known = hello.process > self.process && hello.process < self.hosts.len();
         Ok(known.then_some((hello.process, hello.purpose, stream)))
     }
