@@ -50,9 +50,10 @@ fuzz SECONDS="60":
     cd fixtures/fuzz && cargo +nightly fuzz run index_files corpus/index_files -- -timeout=10 -max_total_time={{SECONDS}}
 
 # Measure what states cost, and write the table of docs/performance.md.
-bench *CONFIGS="fencing/assignment-epoch-owned/*":
+bench *CONFIGS="fencing/assignment-epoch-owned/* compaction/delete-horizon-repaired/any-map compaction/delete-horizon-repaired/reader-crash-two-producers":
     cargo run --release -p fencepost-model -- measure --table docs/performance.md {{CONFIGS}}
     cargo bench -p fencepost-model --bench parts
+    cargo bench -p fencepost-reference --bench clean
 
 # TLC and our checker on the same TLA+ modules, side by side (needs a JVM, TLA_JAR=tla2tools.jar, TLA_DIR=kafka-specification).
 bench-tla *CONFIGS:

@@ -13,11 +13,10 @@ use fencepost_conformance::implementation::{Implementation as _, Reference, repl
 use fencepost_conformance::replayer::{Replay, Verdict};
 use fencepost_conformance::report::terminal;
 use fencepost_conformance::target::Settings;
-use fencepost_fixtures::compaction::{Compaction, Operation};
 use fencepost_fixtures::names::BrokerName;
 use fencepost_fixtures::replication::CONTROLLER;
-use fencepost_fixtures::trace::{Body, Step, Trace};
-use fencepost_fixtures::variants::{self, HorizonRule, Rules, Variant};
+use fencepost_fixtures::trace::{Body, Trace};
+use fencepost_fixtures::variants;
 use fencepost_fixtures::{Document, Protocol, corpus};
 use fencepost_reference::{coordinator, replica, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -72,17 +71,6 @@ fn says(document: &Document, verdict: &Verdict) -> String {
     }
 }
 
-/// Whether `holds_for` need not name the variant: where a client writes a horizon, the model does not say when rules that
-/// know no horizons lose it.
-fn is_left_open(document: &Document, variant: &Variant) -> bool {
-    let (Document::Compaction(trace), Rules::Compaction(rules)) = (document, variant.rules) else { return false };
-    let Body::Behaviour(behaviour) = &trace.body else { return false };
-    let by_client =
-        |step: &Step<Compaction>| matches!(&step.operation, Operation::Append(append) if append.horizon_ms.is_some());
-    let is_named = trace.header.holds_for.iter().any(|name| name == variant.name);
-    rules.tombstones != HorizonRule::BatchHeader && !is_named && behaviour.steps.iter().any(by_client)
-}
-
 fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
     let header = document.header();
     let own = header.mutant.as_deref().filter(|slip| !OF_A_CLIENT.contains(slip));
@@ -103,9 +91,6 @@ fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
         }
     }
     for variant in variants::of(header.protocol) {
-        if is_left_open(document, variant) {
-            continue;
-        }
         let verdict = replay(document, Settings { variant: Some(variant.name), ..Settings::default() })?.verdict;
         let expected = header.holds_for.iter().any(|name| name == variant.name);
         match &verdict {

@@ -32,6 +32,7 @@ const OUT_OF_REACH: &[(&str, &str)] = &[
     ),
     ("old-files-deleted-last-first", "only its own counterexamples tell it from the right rules"),
     ("uncleanable-not-marked", "a trace has no round that fails"),
+    ("later-epoch-appended", "a leader that fences has no records of a later epoch than the request's"),
 ];
 
 /// One rule of the reference, broken on purpose.

@@ -1,5 +1,8 @@
 //! How long a round takes over a million records on disk, beside a plain copy of the same bytes:
 //! `cargo bench -p fencepost-reference --bench clean`. The directory for temporary files is where both happen.
+//!
+//! Before that, how much memory a round takes at its peak, beside what it cannot do without: the offset map and two
+//! buffers (docs/compaction.md 2.4 and 2.5).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +14,13 @@ use fencepost_reference::storage::checkpoint::TopicPartition;
 use fencepost_reference::storage::fs::RealFs;
 use fencepost_reference::storage::log_rules::LogConfig;
 use fencepost_reference::storage::names::{Millis, Offset};
+use fencepost_reference::storage::offset_map::{ExactOffsetMap, OffsetMap};
 use fencepost_reference::storage::partition::{Partition, PartitionSetup};
 use fencepost_reference::storage::record::Record;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
 
 const RECORDS: i64 = 1_000_000;
 const RECORDS_A_BATCH: i64 = 500;
@@ -54,6 +62,34 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// What `work` leaves on the heap, and the most that it had there.
+fn heap<T>(work: impl FnOnce() -> T) -> (T, usize, usize) {
+    let before = HEAP.current_usage();
+    HEAP.reset_peak_usage();
+    let made = work();
+    (made, HEAP.current_usage().saturating_sub(before), HEAP.peak_usage().saturating_sub(before))
+}
+
+fn memory(_: &mut Criterion) {
+    let root = tempfile::tempdir().expect("a directory");
+    let mut partition = write(root.path());
+    let (_, _, round) = heap(|| partition.clean().expect("files").expect("a round"));
+    let (_, map, growing) = heap(|| {
+        let mut map = ExactOffsetMap::new(setup().map_entries);
+        (0..KEYS).for_each(|key| map.put(&key.to_be_bytes(), Offset(key)));
+        map
+    });
+    let buffers = 2 * setup().chunk_bytes;
+    let mib = |bytes: usize| format!("{}.{} MiB", bytes >> 20, (bytes >> 10) % 1024 * 10 / 1024);
+    println!(
+        "the memory of a round: {} at its peak; a map of {KEYS} keys alone: {}, {} while it grows; two buffers: {}",
+        mib(round),
+        mib(map),
+        mib(growing),
+        mib(buffers),
+    );
+}
+
 fn clean(criterion: &mut Criterion) {
     let source = tempfile::tempdir().expect("a directory");
     drop(write(source.path()));
@@ -85,5 +121,5 @@ fn clean(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, clean);
+criterion_group!(benches, memory, clean);
 criterion_main!(benches);

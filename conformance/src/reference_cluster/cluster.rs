@@ -14,7 +14,7 @@ use fencepost_reference::replica::broker::{Broker, BrokerError, BrokerSetup, Sta
 use fencepost_reference::replica::controller::{Controller, ControllerInput, ControllerSetup};
 use fencepost_reference::replica::effects::{Answer as Answers, Effects, Input};
 use fencepost_reference::replica::election;
-use fencepost_reference::replica::message::{Content, Message};
+use fencepost_reference::replica::message::{Content, EpochRequestVersion, Message};
 use fencepost_reference::replica::metadata::MetadataRecord;
 use fencepost_reference::replica::names::{
     BrokerEpoch, BrokerId, Correlation, LeaderEpoch, Node, Offset, PartitionEpoch, ProduceId,
@@ -223,16 +223,10 @@ impl Cluster {
                 Input::Deliver(message)
             }
             Operation::Fail(_) => Input::Fail(self.message(Node::Broker(id), delivery)?.correlation),
-            Operation::Expire(name) => match self.arrived.iter().find(|(_, arrived)| *arrived == name) {
-                Some((&(from, correlation), _)) => Input::ExpireFetch { from, correlation },
-                None => {
-                    let number = self.produced.iter().position(|produced| produced == name);
-                    let number = number.ok_or_else(|| Fault::broken(format!("no request is called {name}")))?;
-                    Input::ExpireProduce(ProduceId(number as u64))
-                }
-            },
+            Operation::Expire(name) => self.expired(name)?,
             Operation::ShrinkIsr(_) => Input::ShrinkIsr,
             Operation::Checkpoint(_) => Input::Checkpoint,
+            Operation::DeleteRecords(start) => Input::DeleteRecords(Offset(*start)),
             Operation::AlterLogDirs(_) => Input::AlterLogDirs,
             Operation::Copy(_) => Input::Copy,
             Operation::DiskOffline(_) => Input::DiskOffline,
@@ -250,6 +244,16 @@ impl Cluster {
         };
         let effects = self.broker(id)?.handle(input).map_err(|error| broken(&error))?;
         self.reply(effects)
+    }
+
+    /// What has waited long enough: a fetch that arrived, or a produce request.
+    fn expired(&self, name: &MessageName) -> Result<Input, Fault> {
+        if let Some((&(from, correlation), _)) = self.arrived.iter().find(|(_, arrived)| *arrived == name) {
+            return Ok(Input::ExpireFetch { from, correlation });
+        }
+        let number = self.produced.iter().position(|produced| produced == name);
+        let number = number.ok_or_else(|| Fault::broken(format!("no request is called {name}")))?;
+        Ok(Input::ExpireProduce(ProduceId(number as u64)))
     }
 
     /// The operations that begin or end a process; none for the others.
@@ -333,7 +337,11 @@ impl Cluster {
             Correlation(self.scripted)
         });
         let from = self.names.node(delivery.from)?;
-        Ok(Message { from, to: at, correlation, content: self.names.content(&delivery.content.content)? })
+        let version = match from {
+            Node::Broker(id) => self.broker(id)?.setup().rules.sends,
+            Node::Controller => EpochRequestVersion::V4,
+        };
+        Ok(Message { from, to: at, correlation, content: self.names.content(&delivery.content.content, version)? })
     }
 
     fn control(
@@ -342,7 +350,10 @@ impl Cluster {
         delivery: Option<&Delivery<'_, Replication>>,
     ) -> Result<Reply<Replication>, Fault> {
         let input = match operation {
-            Operation::Elect(election) => ControllerInput::Elect(kind(election.kind)),
+            Operation::Elect(election) => ControllerInput::Elect(match &election.leader {
+                Some(leader) => election::ElectionKind::Of(self.names.id(leader)?),
+                None => kind(election.kind),
+            }),
             Operation::Fence(broker) => ControllerInput::Fence(self.names.id(broker)?),
             Operation::Unfence(broker) => ControllerInput::Unfence(self.names.id(broker)?),
             Operation::ShutDown(broker) => ControllerInput::ShutDown(self.names.id(broker)?),
@@ -355,13 +366,12 @@ impl Cluster {
             other => return Err(Fault::broken(format!("{} does not go to the controller", other.name()))),
         };
         let effects = self.controller.handle(input);
-        let answered = match effects.refused {
-            Some(refused) => Answered::Error(refused.name().to_owned()),
-            None => {
-                let appended = effects.records.iter().map(|record| self.names.told_record(record));
-                let appended = Some(appended.collect::<Result<_, Fault>>()?);
-                Answered::Answer(Answer { appended, ..Answer::default() })
-            }
+        let answered = if let Some(refused) = effects.refused {
+            Answered::Error(refused.name().to_owned())
+        } else {
+            let appended = effects.records.iter().map(|record| self.names.told_record(record));
+            let appended = Some(appended.collect::<Result<_, Fault>>()?);
+            Answered::Answer(Answer { appended, ..Answer::default() })
         };
         let mut reply = Reply::new(answered);
         reply.sends = self.sends(effects.sends)?;
@@ -446,7 +456,7 @@ impl Cluster {
 pub(super) fn kind(kind: ElectionKind) -> election::ElectionKind {
     match kind {
         ElectionKind::Preferred => election::ElectionKind::Preferred,
-        ElectionKind::Any => election::ElectionKind::Any,
+        ElectionKind::Any | ElectionKind::Chosen => election::ElectionKind::Any,
         ElectionKind::Unclean => election::ElectionKind::Unclean,
     }
 }

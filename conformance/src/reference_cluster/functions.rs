@@ -36,6 +36,23 @@ pub(super) fn decide(
     given: &Given,
     call: &Call,
 ) -> Result<Decision<Replication>, Fault> {
+    if let Some(reason) = unknown(rules, call) {
+        return Ok(Decision::Skipped(reason.to_owned()));
+    }
+    match call {
+        Call::AlterPartition { .. } | Call::Elect { .. } => by_the_controller(slip, given, call),
+        Call::EndOffsetForEpoch { .. }
+        | Call::AssignEpoch { .. }
+        | Call::TruncateEpochsFromEnd { .. }
+        | Call::TruncateEpochsFromStart { .. }
+        | Call::TruncationTarget { .. }
+        | Call::CheckDivergence { .. } => of_the_log(rules, slip, given, call),
+        _ => of_the_leader(given, call),
+    }
+}
+
+/// Why these rules have no such decision, if they have none.
+fn unknown(rules: Rules, call: &Call) -> Option<&'static str> {
     let is_of_epochs = matches!(
         call,
         Call::EndOffsetForEpoch { .. }
@@ -46,20 +63,31 @@ pub(super) fn decide(
             | Call::CheckDivergence { .. }
             | Call::OffsetForLeaderEpochVersion { .. }
     );
-    if is_of_epochs && rules.truncation == reference::Truncation::HighWatermark {
-        return Ok(Decision::Skipped("before KIP-101 a broker knows no epochs".to_owned()));
-    }
     let is_fenced = matches!(call, Call::CheckLeaderEpoch { current_leader_epoch: 0.., .. });
-    if is_fenced && rules.fencing != reference::Fencing::CurrentEpoch {
-        return Ok(Decision::Skipped("before KIP-320 a request has no leader epoch".to_owned()));
+    match call {
+        _ if is_of_epochs && rules.truncation == reference::Truncation::HighWatermark => {
+            Some("before KIP-101 a broker knows no epochs")
+        }
+        _ if is_fenced && rules.fencing != reference::Fencing::CurrentEpoch => {
+            Some("before KIP-320 a request has no leader epoch")
+        }
+        Call::CheckDivergence { .. } if rules.truncation != reference::Truncation::OnFetch => {
+            Some("before KIP-595 a fetch does not say its last epoch")
+        }
+        Call::OffsetForLeaderEpochVersion { .. } if rules.understands == EpochRequestVersion::V0 => {
+            Some("KIP-101 has one version")
+        }
+        _ => None,
     }
+}
+
+fn refused(error: ErrorCode) -> Decision<Replication> {
+    Decision::Error(error.name().to_owned())
+}
+
+/// The decisions that rest on a log and its epochs.
+fn of_the_log(rules: Rules, slip: Option<Slip>, given: &Given, call: &Call) -> Result<Decision<Replication>, Fault> {
     let untold = rules.truncation == reference::Truncation::LeaderOffset;
-    if matches!(call, Call::CheckDivergence { .. }) && rules.truncation != reference::Truncation::OnFetch {
-        return Ok(Decision::Skipped("before KIP-595 a fetch does not say its last epoch".to_owned()));
-    }
-    if matches!(call, Call::OffsetForLeaderEpochVersion { .. }) && rules.understands == EpochRequestVersion::V0 {
-        return Ok(Decision::Skipped("KIP-101 has one version".to_owned()));
-    }
     let outcome = match call {
         Call::EndOffsetForEpoch { epoch } => {
             let end = end_offset(rules, given, LeaderEpoch(*epoch))?;
@@ -74,7 +102,7 @@ pub(super) fn decide(
             };
             match assigned {
                 Ok(_) => told(&epochs),
-                Err(_) => return Ok(Decision::Error(ErrorCode::InvalidRequest.name().to_owned())),
+                Err(_) => return Ok(refused(ErrorCode::InvalidRequest)),
             }
         }
         Call::TruncateEpochsFromEnd { offset } => {
@@ -95,6 +123,24 @@ pub(super) fn decide(
             let target = truncation_target(own, reply, rules.truncation, slip);
             Outcome::Truncation(Truncation { offset: target.offset.0, finished: target.finished })
         }
+        Call::CheckDivergence { fetch_offset, last_fetched_epoch } => {
+            let last_fetched_epoch = LeaderEpoch(*last_fetched_epoch);
+            let end = end_offset(rules, given, last_fetched_epoch)?;
+            let fetch = FetchPosition { offset: Offset(*fetch_offset), last_fetched_epoch };
+            match check_divergence(end, Offset(given.log_start.unwrap_or(0)), fetch) {
+                Ok(None) => Outcome::Allowed(true),
+                Ok(Some(end)) => epoch_end(end),
+                Err(error) => return Ok(refused(error)),
+            }
+        }
+        other => return Err(Fault::broken(format!("{} rests on no log", other.name()))),
+    };
+    Ok(Decision::Outcome(outcome))
+}
+
+/// The decisions of a broker about others.
+fn of_the_leader(given: &Given, call: &Call) -> Result<Decision<Replication>, Fault> {
+    let outcome = match call {
         Call::CheckLeaderEpoch { current_leader_epoch, leader_required } => {
             let role = given.role.unwrap_or(Role::None);
             let local = LocalReplica {
@@ -104,17 +150,7 @@ pub(super) fn decide(
             };
             match check_leader_epoch(local, words::known(*current_leader_epoch), *leader_required) {
                 Ok(()) => Outcome::Allowed(true),
-                Err(error) => return Ok(Decision::Error(error.name().to_owned())),
-            }
-        }
-        Call::CheckDivergence { fetch_offset, last_fetched_epoch } => {
-            let last_fetched_epoch = LeaderEpoch(*last_fetched_epoch);
-            let end = end_offset(rules, given, last_fetched_epoch)?;
-            let fetch = FetchPosition { offset: Offset(*fetch_offset), last_fetched_epoch };
-            match check_divergence(end, Offset(given.log_start.unwrap_or(0)), fetch) {
-                Ok(None) => Outcome::Allowed(true),
-                Ok(Some(end)) => epoch_end(end),
-                Err(error) => return Ok(Decision::Error(error.name().to_owned())),
+                Err(error) => return Ok(refused(error)),
             }
         }
         Call::LeaderHighWatermark {} => Outcome::Offset(leader_high_watermark(given)),
@@ -149,12 +185,11 @@ pub(super) fn decide(
                 AlterReaction::SendAgain => Reaction::SendsAgain,
             })
         }
-        Call::AlterPartition { .. } | Call::Elect { .. } => return by_the_controller(slip, given, call),
         Call::OffsetForLeaderEpochVersion { inter_broker_protocol } => {
-            let Some((major, minor)) = release(inter_broker_protocol) else {
+            let Some((major, minor, step)) = release(inter_broker_protocol) else {
                 return Ok(Decision::Skipped(format!("{inter_broker_protocol} is not an inter-broker protocol")));
             };
-            Outcome::Version(match offset_for_leader_epoch_version(major, minor) {
+            Outcome::Version(match offset_for_leader_epoch_version(major, minor, step) {
                 EpochRequestVersion::V0 => 0,
                 EpochRequestVersion::V1 => 1,
                 EpochRequestVersion::V2 => 2,
@@ -162,15 +197,16 @@ pub(super) fn decide(
                 EpochRequestVersion::V4 => 4,
             })
         }
+        other => return Err(Fault::broken(format!("{} is no decision about others", other.name()))),
     };
     Ok(Decision::Outcome(outcome))
 }
 
-/// `2.0-IV0` is of release 2.0.
-fn release(protocol: &str) -> Option<(u16, u16)> {
-    let release = protocol.split('-').next()?;
+/// `2.1-IV0` is step 0 of release 2.1.
+fn release(protocol: &str) -> Option<(u16, u16, u16)> {
+    let (release, step) = protocol.split_once("-IV")?;
     let mut numbers = release.split('.');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?, step.parse().ok()?))
 }
 
 fn cache(given: &Given) -> Result<EpochCache, Fault> {

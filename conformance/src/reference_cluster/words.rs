@@ -17,6 +17,7 @@ use fencepost_reference::replica::names::{BrokerEpoch, BrokerId, LeaderEpoch, No
 use fencepost_reference::replica::observe::{BrokerState, ReplicaRole};
 use fencepost_reference::replica::records::{self, LogRecord};
 use fencepost_reference::storage::epoch_cache::{EpochEnd, EpochEntry};
+use fencepost_reference::storage::names::Millis;
 
 use crate::target::Fault;
 
@@ -108,8 +109,9 @@ impl Brokers {
         })
     }
 
-    /// A message's content, as one that a place sent which is not driven.
-    pub(super) fn content(&self, content: &trace::Content) -> Result<Content, Fault> {
+    /// A message's content, as one that a place sent which is not driven; a question for an epoch's end is of the version
+    /// that its sender has.
+    pub(super) fn content(&self, content: &trace::Content, version: EpochRequestVersion) -> Result<Content, Fault> {
         Ok(match content {
             trace::Content::Fetch(fetch) => Content::Fetch(FetchRequest {
                 offset: Offset(fetch.offset),
@@ -137,7 +139,7 @@ impl Brokers {
             trace::Content::OffsetForLeaderEpoch(asked) => Content::OffsetForLeaderEpoch(EpochRequest {
                 epoch: LeaderEpoch(asked.epoch),
                 current_leader_epoch: known(asked.current_leader_epoch),
-                version: if asked.current_leader_epoch < 0 { EpochRequestVersion::V1 } else { EpochRequestVersion::V3 },
+                version,
             }),
             trace::Content::OffsetForLeaderEpochReply(reply) => Content::OffsetForLeaderEpochReply(match reply {
                 Ok(sent::EpochReply { epoch, end_offset }) => Ok(EpochEnd {
@@ -204,8 +206,9 @@ impl Brokers {
             }),
             Content::ListOffsets(asked) => trace::Content::ListOffsets(sent::OffsetRequest {
                 timestamp: match asked.spec {
-                    OffsetSpec::Earliest => trace::LogEnd::Earliest,
-                    OffsetSpec::Latest | OffsetSpec::Timestamp(_) => trace::LogEnd::Latest,
+                    OffsetSpec::Earliest => trace::OffsetSpec::Earliest,
+                    OffsetSpec::Latest => trace::OffsetSpec::Latest,
+                    OffsetSpec::Timestamp(timestamp) => trace::OffsetSpec::Timestamp(timestamp.0),
                 },
                 current_leader_epoch: number(asked.current_leader_epoch),
             }),
@@ -325,10 +328,11 @@ fn number(epoch: Option<LeaderEpoch>) -> i32 {
     epoch.map_or(-1, |epoch| epoch.0)
 }
 
-pub(super) fn spec(end: trace::LogEnd) -> OffsetSpec {
-    match end {
-        trace::LogEnd::Earliest => OffsetSpec::Earliest,
-        trace::LogEnd::Latest => OffsetSpec::Latest,
+pub(super) fn spec(spec: trace::OffsetSpec) -> OffsetSpec {
+    match spec {
+        trace::OffsetSpec::Earliest => OffsetSpec::Earliest,
+        trace::OffsetSpec::Latest => OffsetSpec::Latest,
+        trace::OffsetSpec::Timestamp(timestamp) => OffsetSpec::Timestamp(Millis(timestamp)),
     }
 }
 

@@ -47,6 +47,7 @@ impl Replayable for Replication {
                 (start.epoch_checkpoint.is_some(), Feature::CheckpointDamage),
                 (start.rules.is_some(), Feature::MixedVersions),
             ],
+            Operation::DeleteRecords(_) => &[(true, Feature::SegmentDeletion)],
             Operation::Checkpoint(_) => &[(true, Feature::CheckpointOnDemand)],
             Operation::Expire(_) => &[(true, Feature::RequestTimeouts)],
             Operation::AlterLogDirs(_) | Operation::Copy(_) | Operation::DiskOffline(_) | Operation::DiskOnline(_) => {

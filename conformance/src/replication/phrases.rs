@@ -10,7 +10,7 @@ use fencepost_fixtures::replication::messages::PartitionState;
 use fencepost_fixtures::replication::observed::TruncatedBelow;
 use fencepost_fixtures::replication::{
     Acks, Answer, BrokerChange, BrokerState, Call, Completion, Content, ControllerState, EpochEnd, EpochStart, Fetch,
-    FetchReply, Given, LogEnd, LogRecord, Message, Operation, Outcome, PartitionChange, Record, Role, Setup, State,
+    FetchReply, Given, LogRecord, Message, OffsetSpec, Operation, Outcome, PartitionChange, Record, Role, Setup, State,
 };
 
 fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
@@ -91,10 +91,11 @@ fn known(epoch: Option<i32>) -> String {
     option(", knowing leader epoch ", epoch)
 }
 
-fn end_of_log(end: LogEnd) -> &'static str {
-    match end {
-        LogEnd::Earliest => "earliest",
-        LogEnd::Latest => "latest",
+fn spec(spec: OffsetSpec) -> String {
+    match spec {
+        OffsetSpec::Earliest => "earliest".to_owned(),
+        OffsetSpec::Latest => "latest".to_owned(),
+        OffsetSpec::Timestamp(timestamp) => format!("the first from timestamp {timestamp} on"),
     }
 }
 
@@ -117,7 +118,7 @@ pub fn operation(operation: &Operation) -> String {
         }
         Operation::ListOffsets(asked) => {
             let by = option(" of replica ", asked.replica.as_ref());
-            format!("ListOffsets{by}: {}{}", end_of_log(asked.timestamp), known(asked.current_leader_epoch))
+            format!("ListOffsets{by}: {}{}", spec(asked.timestamp), known(asked.current_leader_epoch))
         }
         Operation::OffsetForLeaderEpoch(asked) => {
             format!("OffsetForLeaderEpoch: epoch {}{}", asked.epoch, known(asked.current_leader_epoch))
@@ -128,6 +129,7 @@ pub fn operation(operation: &Operation) -> String {
         Operation::Expire(name) => format!("{name} has waited long enough"),
         Operation::ShrinkIsr(_) => "looks for members of the ISR that lag, after the lag time".to_owned(),
         Operation::Checkpoint(_) => "writes its high watermark to the checkpoint".to_owned(),
+        Operation::DeleteRecords(start) => format!("deletes the records below {start}"),
         Operation::Stop(_) => "shuts down in good order".to_owned(),
         Operation::Crash(_) => "dies".to_owned(),
         Operation::Start(start) => {
@@ -141,7 +143,9 @@ pub fn operation(operation: &Operation) -> String {
         Operation::Copy(_) => "its future replica goes on".to_owned(),
         Operation::DiskOffline(_) => "the future replica's disk goes offline".to_owned(),
         Operation::DiskOnline(_) => "the future replica's disk comes back".to_owned(),
-        Operation::Elect(election) => format!("elects: {}", word(&election.kind)),
+        Operation::Elect(election) => {
+            format!("elects: {}{}", word(&election.kind), option(" ", election.leader.as_ref()))
+        }
         Operation::Fence(broker) => format!("no longer hears from {broker}"),
         Operation::Unfence(broker) => format!("hears from {broker} again"),
         Operation::ShutDown(broker) => format!("{broker} asks for its controlled shutdown"),
@@ -226,7 +230,7 @@ pub fn message(message: &Message) -> String {
         }
         Content::OffsetForLeaderEpochReply(Err(refused)) => format!("OffsetForLeaderEpoch reply: {}", error(*refused)),
         Content::ListOffsets(asked) => {
-            format!("ListOffsets: {}, leader epoch {}", end_of_log(asked.timestamp), asked.current_leader_epoch)
+            format!("ListOffsets: {}, leader epoch {}", spec(asked.timestamp), asked.current_leader_epoch)
         }
         Content::ListOffsetsReply(Ok(offset)) => format!("ListOffsets reply: {offset}"),
         Content::ListOffsetsReply(Err(refused)) => format!("ListOffsets reply: {}", error(*refused)),

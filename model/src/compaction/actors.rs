@@ -16,6 +16,7 @@ use super::reader::Reader;
 
 /// The state of one actor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::large_enum_variant, reason = "it is taken out of a state for one step, and not kept")]
 pub enum ActorState {
     /// A replica's.
     Broker(Broker),

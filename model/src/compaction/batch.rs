@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub const NONE: u8 = 0xff;
 /// An epoch of -1: the producer is known, its epoch is not (N5).
 pub const UNKNOWN: u8 = 0xfe;
+/// In place of a horizon: a client has set the bit, and the design does not look at it.
+pub const CLIENT_BIT: u8 = 0xff;
 /// The key of a record without one.
 pub const UNKEYED: u8 = 3;
 /// The key that a marker has where a slip gives it one: the number of its type.

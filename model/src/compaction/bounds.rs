@@ -69,6 +69,17 @@ pub struct Bounds {
     pub altered: Option<u8>,
     /// `min.compaction.lag.ms`.
     pub min_lag: u8,
+    /// `max.compaction.lag.ms`, if it is set. Like [`patience`](Self::patience) it is for one replica: a follower would
+    /// need its leader's times.
+    pub max_lag: Option<u8>,
+    /// `min.cleanable.dirty.ratio`, in per cent.
+    pub dirty_percent: u8,
+    /// How many batches of the other log are dirty at most; 0 where there is none (2.1).
+    pub other: u8,
+    /// How often the other log is written to; without end where nothing is said.
+    pub other_writes: Option<u8>,
+    /// After how long L7 misses the round of a record in a closed segment, where it is asked.
+    pub patience: Option<u8>,
     /// The fewest entries that an offset map holds.
     pub map_least: u8,
     /// The most that it holds. A round chooses between the two.
@@ -98,6 +109,8 @@ pub struct Bounds {
     pub expiry: Option<u8>,
     /// Whether the policy is compact and delete, so that the oldest segment may go.
     pub deletes: bool,
+    /// Whether records may be deleted up to any offset below the high watermark, and not by whole segments alone.
+    pub deletes_records: bool,
     /// The consumer, if there is one.
     pub reader: Option<Isolation>,
     /// Replicas: 1 or 2.
@@ -133,6 +146,11 @@ impl Bounds {
         retention: 2,
         altered: None,
         min_lag: 0,
+        max_lag: None,
+        dirty_percent: 0,
+        other: 0,
+        other_writes: None,
+        patience: None,
         map_least: 3,
         map_most: 3,
         capacity: 1,
@@ -147,6 +165,7 @@ impl Bounds {
         forgets: 0,
         expiry: None,
         deletes: false,
+        deletes_records: false,
         reader: None,
         replicas: 1,
         follower_cleans: false,
@@ -154,6 +173,12 @@ impl Bounds {
         watch: false,
         idempotence: false,
     };
+
+    /// Whether somebody asks when a record was written.
+    #[must_use]
+    pub fn asks_for_times(&self) -> bool {
+        self.max_lag.is_some() || self.patience.is_some()
+    }
 
     /// Two keys, the second of which is only written; a map of one entry, which fills.
     pub const PARTIAL: Self = Self { map_least: 1, map_most: 1, ..Self::BASE };

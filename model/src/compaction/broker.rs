@@ -4,11 +4,11 @@
 
 use std::hash::{Hash, Hasher};
 
-use fencepost_fixtures::variants::{ClampRule, ClientHorizon, HorizonRule};
+use fencepost_fixtures::variants::{ClampRule, ClientHorizon, HorizonRule, Worth};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::batch::{Batch, Kind, NONE, Record, UNKEYED};
+use super::batch::{Batch, CLIENT_BIT, Kind, NONE, Record, UNKEYED};
 use super::bounds::{Isolation, MAX_PRODUCERS, Setting};
 use super::labels::{Label, Trail};
 use super::log::Log;
@@ -48,6 +48,10 @@ pub struct World {
     pub retention: u8,
     /// Whether the leadership moved.
     pub elected: bool,
+    /// How many batches of the other log are dirty.
+    pub other: u8,
+    /// Writes to the other log, where they are bounded.
+    pub other_writes: u8,
 }
 
 /// A replica.
@@ -77,9 +81,20 @@ impl Hash for Broker {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let mut image: SmallVec<[u8; 320]> = SmallVec::new();
         self.log.image(&mut image);
-        let World { epochs, rolls, cuts, policies, forgets, compacts, retention, elected } = self.world;
+        let World { epochs, rolls, cuts, policies, forgets, compacts, retention, elected, other, other_writes } =
+            self.world;
         image.extend(epochs);
-        image.extend([rolls, cuts, policies, forgets, u8::from(compacts), retention, u8::from(elected)]);
+        image.extend([
+            rolls,
+            cuts,
+            policies,
+            forgets,
+            u8::from(compacts),
+            retention,
+            u8::from(elected),
+            other,
+            other_writes,
+        ]);
         image.extend([self.clock, self.role as u8, self.replicated, self.pairs.len().to_le_bytes()[0]]);
         self.pairs.iter().for_each(|(first_dirty, time)| image.extend([*first_dirty, *time]));
         image.extend(self.truth.image());
@@ -122,6 +137,8 @@ impl Broker {
                 compacts: true,
                 retention: setting.bounds.retention,
                 elected: false,
+                other: 0,
+                other_writes: 0,
             },
             truth: Truth::default(),
             wrong: 0,
@@ -204,6 +221,17 @@ impl Broker {
                 self.log.delete_oldest();
                 self.compare(setting, &before);
             }
+            Timer::DeleteRecords { to } => self.log.start = self.log.start.max(to),
+            Timer::WriteOther => {
+                self.world.other += 1;
+                self.world.other_writes += u8::from(bounds.other_writes.is_some());
+            }
+            Timer::CleanOther => {
+                if round::choose(setting, &self.log, self.clock, &mut Trail::default()).is_some() {
+                    trail.mark(Label::DirtierFirst);
+                }
+                self.world.other = 0;
+            }
             Timer::Resign => {
                 self.role = Role::Follower;
                 self.world.elected = true;
@@ -248,6 +276,9 @@ impl Broker {
 
     fn append(&mut self, setting: &Setting, batch: Batch, trail: &mut Trail) {
         self.log.append(&setting.rules, setting.mutant, batch, self.clock, trail);
+        if setting.bounds.asks_for_times() {
+            self.log.times.resize(self.log.end.into(), self.clock);
+        }
         if setting.bounds.expiry.is_none() {
             // Nobody asks when a producer wrote last.
             self.log.producers.iter_mut().for_each(|producer| producer.seen = 0);
@@ -267,6 +298,8 @@ impl Broker {
     fn write_stamped(&mut self, setting: &Setting, key: u8, trail: &mut Trail) {
         let mut batch = Batch::data(self.log.end, Kind::Plain, 0, 0, &[Record { key, tombstone: true }]);
         match setting.rules.client_horizon {
+            // A design that notes its time in a record's header does not look at the bit, and loses it where it adds the header.
+            ClientHorizon::Kept if setting.rules.tombstones == HorizonRule::RecordHeader => batch.horizon = CLIENT_BIT,
             ClientHorizon::Kept => {
                 trail.mark(Label::HorizonFromClient);
                 batch.horizon = 1;
@@ -309,6 +342,10 @@ impl Broker {
         }
         round.next = self.log.segments[0].base;
         round.first = round.next;
+        if setting.mutant == Mutant::EmptyRangeCleaned && round.from >= round.bound {
+            // Nothing was mapped, so nothing is copied.
+            round.next = round.cleaned_to;
+        }
         if setting.mutant == Mutant::CheckpointFirst {
             self.log.checkpoint = round.cleaned_to;
         }
@@ -381,6 +418,10 @@ impl Broker {
         let partial = round.cleaned_to < round.bound;
         trail.mark(if partial { Label::CheckpointedPartial } else { Label::Checkpointed });
         self.wrong |= properties::finished(&self.log, &round);
+        if round.from >= round.bound && setting.rules.worth != Worth::PassedHorizon {
+            // It will be chosen again and again.
+            self.wrong |= bit::L5;
+        }
         self.log.checkpoint = if setting.mutant == Mutant::DirtyFromBound { round.bound } else { round.cleaned_to };
         let open = |producer: u8| {
             let data = |batch: &&Batch| batch.producer() == producer && batch.base < round.bound;

@@ -51,6 +51,7 @@ impl Catalogue for Compaction {
         super::rows::cuts(&mut list);
         super::rows::questions(&mut list);
         super::rows::behaviours(&mut list);
+        super::rows::choices(&mut list);
         super::rows::designs(&mut list);
         super::rows::larger(&mut list);
         super::slips::slips(&mut list);

@@ -3,10 +3,10 @@
 use super::batch::NONE;
 use super::bounds::{Grain, Setting};
 use super::broker::{Broker, Role};
-use super::labels::Trail;
+use super::choice;
 use super::message::Timer;
 use super::recovery::Moment;
-use super::round::{self, Round};
+use super::round::Round;
 
 /// Calls `each` for everything that may happen at `broker` now.
 pub fn timers(setting: &Setting, id: u8, broker: &Broker, each: &mut dyn FnMut(Timer)) {
@@ -30,6 +30,7 @@ pub fn timers(setting: &Setting, id: u8, broker: &Broker, each: &mut dyn FnMut(T
     }
     if leads {
         faults(setting, broker, each);
+        other_log(setting, broker, each);
     }
 }
 
@@ -79,11 +80,10 @@ fn rounds(setting: &Setting, broker: &Broker, each: &mut dyn FnMut(Timer)) {
     let maps = bounds.map_least..=bounds.map_most;
     match &broker.round {
         None => {
-            let worth = broker.world.compacts
-                && round::choose(setting, &broker.log, broker.clock, &mut Trail::default()).is_some();
-            if worth && bounds.grain == Grain::Atomic {
+            let turn = choice::turn(setting, broker);
+            if turn.this && bounds.grain == Grain::Atomic {
                 maps.for_each(|entries| each(Timer::Clean { entries }));
-            } else if worth {
+            } else if turn.this {
                 each(Timer::StartRound);
             }
         }
@@ -99,6 +99,16 @@ fn rounds(setting: &Setting, broker: &Broker, each: &mut dyn FnMut(Timer)) {
                 each(Timer::AbortRound);
             }
         }
+    }
+}
+
+/// The log that shares the cleaner's one thread.
+fn other_log(setting: &Setting, broker: &Broker, each: &mut dyn FnMut(Timer)) {
+    if choice::other_is_written(setting, broker) {
+        each(Timer::WriteOther);
+    }
+    if broker.world.other > 0 && broker.round.is_none() && choice::turn(setting, broker).other {
+        each(Timer::CleanOther);
     }
 }
 
@@ -145,6 +155,9 @@ fn faults(setting: &Setting, broker: &Broker, each: &mut dyn FnMut(Timer)) {
     }
     if bounds.deletes && broker.round.is_none() && log.segments.len() > 1 && log.segments[1].base <= log.high {
         each(Timer::DeleteOldest);
+    }
+    if bounds.deletes_records && broker.round.is_none() {
+        (log.start + 1..=log.high).for_each(|to| each(Timer::DeleteRecords { to }));
     }
     let caught_up = broker.replicated == log.end && log.high == log.end;
     if bounds.elects && !world.elected && caught_up && broker.round.is_none() {

@@ -111,6 +111,8 @@ labels! {
     FileAge = "4.1 the age of the file keeps it",
     FileAgeOver = "4.1 the age of the file lets it go",
     LaterMarkerFirst = "3.2 a marker goes, and that of an earlier transaction stays",
+    ChosenOverdue = "2.1 a log is worth a round: it is overdue",
+    DirtierFirst = "2.1 a log is worth a round, and a dirtier one goes first",
 }
 
 /// The rows that one step went through, a bit a label.

@@ -75,6 +75,8 @@ pub struct Log {
     pub high: u8,
     /// The cleaner's checkpoint, or [`NONE`].
     pub checkpoint: u8,
+    /// When the record at each offset was written; empty where nobody asks.
+    pub times: SmallVec<[u8; 8]>,
 }
 
 impl Log {
@@ -90,7 +92,14 @@ impl Log {
             end: 0,
             high: 0,
             checkpoint: NONE,
+            times: SmallVec::new(),
         }
+    }
+
+    /// When the record at this offset was written, 0 where nobody asks.
+    #[must_use]
+    pub fn written_at(&self, offset: u8) -> u8 {
+        self.times.get(usize::from(offset)).copied().unwrap_or(0)
     }
 
     /// The producer, which has an id.
@@ -202,6 +211,7 @@ impl Log {
             self.segments.push(Segment { base: to, mtime: clock });
         }
         self.end = to;
+        self.times.truncate(to.into());
         self.high = self.high.min(to);
         let old = self.producers;
         self.producers = self.replayed(rules, &mut Trail::default());
@@ -224,6 +234,7 @@ impl Log {
         let counts = [self.batches.len(), self.segments.len(), self.aborted.len()];
         out.extend(counts.map(|count| count.to_le_bytes()[0]));
         out.extend([self.start, self.end, self.high, self.checkpoint]);
+        out.extend(self.times.iter().copied());
         self.batches.iter().for_each(|batch| out.extend(batch.image()));
         self.segments.iter().for_each(|segment| out.extend([segment.base, segment.mtime]));
         self.aborted.iter().for_each(|entry| out.extend([entry.last, entry.first, entry.producer]));

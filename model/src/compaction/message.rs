@@ -138,4 +138,13 @@ pub enum Timer {
     DeleteOldest,
     /// The leader, whose follower has everything, goes: the follower becomes leader.
     Resign,
+    /// `DeleteRecords`: the log starts at this offset, wherever in a segment that lies.
+    DeleteRecords {
+        /// The new start.
+        to: u8,
+    },
+    /// A batch is appended to the other log, and its segment is closed.
+    WriteOther,
+    /// The cleaner's thread takes the other log, and cleans all of it.
+    CleanOther,
 }

@@ -27,7 +27,7 @@
 //! each other, so the order in which their requests reach the log is all that matters, and a request is one step. A
 //! follower that is away is one whose fetch is not delivered.
 //!
-//! **Variants** are those of `fencepost_fixtures::variants`, slips those of [`mutant`], properties S1 to S18 and L1 to L6
+//! **Variants** are those of `fencepost_fixtures::variants`, slips those of [`mutant`], properties S1 to S18 and L1 to L7
 //! those of [`properties`]. **Bounds** and their reasons stand in [`bounds`], [`catalogue`] and [`rows`].
 //!
 //! **Where the map never fills** (`*-protocol-1`, `*-protocol-2` in [`rows`]): an abort or a crash between a swap and the
@@ -41,8 +41,9 @@
 //! that lets a horizon make a log dirty, and that is not part of the oracle.
 //!
 //! **Simplified.** A batch has one record, or two of the first two keys; a value is its offset. Sizes are counted in
-//! batches, every dirty log is worth a round, time is a small number, and record timestamps are left out, as are old
-//! formats and compression. A crash and the recovery are one step. The high watermark moves to the log's end.
+//! batches, time is a small number, and record timestamps are left out but for the age of a segment's first batch, as are
+//! old formats and compression. Every dirty log is worth a round and there is no other, but for the rows of
+//! `rows::choices`, where a second log is no more than a count of dirty batches. A crash and the recovery are one step. The high watermark moves to the log's end.
 //!
 //! **Not established**: anything beyond the bounds; the bytes of a rebuilt batch (the reference's business); truncation by
 //! leader epochs (another protocol's); how long things take.
@@ -58,6 +59,7 @@ pub mod batch;
 pub mod bounds;
 pub mod broker;
 pub mod catalogue;
+pub mod choice;
 pub mod enabled;
 pub mod goals;
 pub mod interpreter;

@@ -2,7 +2,7 @@
 //!
 //! Not among them is what the model has no word for: sizes of batches, buffers and segments (KAFKA-4019, KAFKA-5316,
 //! KAFKA-5413, KAFKA-6264, KAFKA-6834, KAFKA-6854, KAFKA-9157, KAFKA-12889), record timestamps (KAFKA-4529), old formats
-//! (KAFKA-4298), more than one log (KAFKA-7215, KAFKA-8725, KAFKA-6266, KAFKA-7321) and a consumer's own offsets
+//! (KAFKA-4298), more than one log (KAFKA-7215, KAFKA-8725, KAFKA-6266, KAFKA-7321), and a consumer's own offsets
 //! (KAFKA-7556).
 
 macro_rules! mutants {
@@ -68,6 +68,9 @@ mutants! {
     DirtyFromBound = "dirty-from-the-bound", "2.7: a partial round moves the first dirty offset to its bound.";
     CheckpointFirst = "checkpoint-first", "2.7: the checkpoint is written before the groups are swapped.";
     GroupsDescend = "old-files-deleted-last-first", "2.7: old files are renamed in descending order.";
+    CheckpointNotReset = "checkpoint-below-the-start-taken", "KAFKA-8724: a checkpoint below the log's start is not set back, and the cleaner gives up.";
+    StartInsideActive = "start-inside-the-active-segment-fails", "KAFKA-9133: a first dirty offset inside the active segment makes the cleaner give up.";
+    EmptyRangeCleaned = "empty-range-cleaned", "KAFKA-9826: the segment that holds the first dirty offset looks dirty though nothing in it may be cleaned.";
     IndexNotCopied = "index-not-copied", "3.1: a cleaned segment gets no transaction index.";
 }
 

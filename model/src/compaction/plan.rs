@@ -226,7 +226,10 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
         Timer::Roll => Operation::Roll(NOTHING),
         Timer::RaiseHigh => Operation::HighWatermark(end.into()),
         // Who asks for the clock next says what it shows; whoever is written to, or read from, leads.
-        Timer::Tick | Timer::Resign | Timer::WriteUnkeyed => return Ok(Vec::new()),
+        // The other log is not in a trace.
+        Timer::Tick | Timer::Resign | Timer::WriteUnkeyed | Timer::WriteOther | Timer::CleanOther => {
+            return Ok(Vec::new());
+        }
         Timer::Clean { .. } => Operation::Clean(NOTHING),
         Timer::StartRound => Operation::StartRound(NOTHING),
         Timer::BuildMap { .. } => Operation::BuildMap(NOTHING),
@@ -254,6 +257,7 @@ fn timed(protocol: &Compaction, broker: &Broker, timer: Timer) -> Result<Vec<Ope
             alter(Some(replica::span_ms(retention)), None)
         }
         Timer::Forget => Operation::LoseCheckpoint(NOTHING),
+        Timer::DeleteRecords { to } => Operation::DeleteRecords(to.into()),
         Timer::Expire { .. } => Operation::ExpireProducers(NOTHING),
         Timer::DeleteOldest => {
             let start = broker.log.segments.get(1).map_or(broker.log.start, |segment| segment.base);

@@ -9,6 +9,7 @@ use super::actors::Actors;
 use super::batch::{Batch, Kind, NONE};
 use super::bounds::{Isolation, MAX_KEYS, Setting};
 use super::broker::Broker;
+use super::choice;
 use super::labels::Trail;
 use super::log::Log;
 use super::message::Msg;
@@ -75,7 +76,7 @@ fn stamped(_: &World<Compaction>, state: &State) -> bool {
     any_batch(state, |_, batch| batch.due != 0)
 }
 
-/// S1 to S18 and L1 to L6.
+/// S1 to S18 and L1 to L7.
 pub static CLAIMS: &[Claim<Compaction>] = &[
     Claim {
         id: "S1",
@@ -272,6 +273,27 @@ pub static CLAIMS: &[Claim<Compaction>] = &[
         holds: |world, state| !watched(world, state) || !state.actors.brokers().any(outlived),
         applies: |world, state| watched(world, state) && stamped(world, state),
     },
+    Claim {
+        id: "L7",
+        statement: "a record of a closed segment does not wait for its round for ever",
+        assumption: "nothing is left to write to this log, and the clock has run out; only where it is followed",
+        holds: |world, state| {
+            let setting = &world.protocol.setting;
+            setting.bounds.patience.is_none()
+                || state.actors.brokers().all(|broker| {
+                    let (from, bound) = round::bounds_of(setting, &broker.log, broker.clock, &mut Trail::default());
+                    !choice::has_waited(setting, broker, from, bound) || !choice::is_left_alone(setting, broker)
+                })
+        },
+        applies: |world, state| {
+            let setting = &world.protocol.setting;
+            setting.bounds.patience.is_some()
+                && state.actors.brokers().any(|broker| {
+                    choice::has_waited(setting, broker, 0, broker.log.active())
+                        && choice::is_left_alone(setting, broker)
+                })
+        },
+    },
 ];
 
 fn resurrected(world: &World<Compaction>, broker: &Broker) -> bool {
@@ -376,7 +398,9 @@ fn clean_is_unique(broker: &Broker) -> bool {
     let stable = log.stable();
     let mut seen = 0_u8;
     let clean = log.batches.iter().filter(|batch| broker.truth.is_committed(stable, batch));
-    clean.flat_map(Batch::keyed).take_while(|(offset, _)| *offset < log.checkpoint).all(|(_, record)| {
+    // What lies below the log's start is in its file, and in the log no more.
+    let clean = clean.flat_map(Batch::keyed).skip_while(|(offset, _)| *offset < log.start);
+    clean.take_while(|(offset, _)| *offset < log.checkpoint).all(|(_, record)| {
         let new = seen >> record.key & 1 == 0;
         seen |= 1 << record.key;
         new
@@ -526,6 +550,8 @@ fn quiet(world: &World<Compaction>, state: &State) -> bool {
             && broker.log.end >= setting.bounds.offsets
             && broker.clock == setting.bounds.clock
             && round::choose(setting, &broker.log, broker.clock, &mut Trail::default()).is_none()
+            && !choice::other_is_written(setting, broker)
+            && !choice::turn(setting, broker).other
     })
 }
 

@@ -5,7 +5,7 @@
 use fencepost_fixtures::variants::{HorizonRule, LastOfRound, RemovalRule, StampRule};
 use smallvec::SmallVec;
 
-use super::batch::{Batch, Kind, NONE, UNKEYED};
+use super::batch::{Batch, CLIENT_BIT, Kind, NONE, UNKEYED};
 use super::bounds::{MAX_KEYS, MAX_PRODUCERS, Setting};
 use super::labels::{Label, Trail};
 use super::log::{Entry, Log, Producer};
@@ -226,7 +226,7 @@ impl Pass<'_> {
         let rules = &setting.rules;
         let all = left.image()[4] == batch.image()[4];
         let renewed = setting.mutant == Mutant::HorizonRenewed;
-        if left.has_tombstone() && (batch.horizon == 0 || renewed) {
+        if left.has_tombstone() && (batch.horizon == 0 || batch.horizon == CLIENT_BIT || renewed) {
             let stamps = match (rules.tombstones, rules.stamp) {
                 (HorizonRule::BatchHeader, StampRule::Retained) => true,
                 (HorizonRule::BatchHeader, StampRule::Mapped) => batch.last() < round.cleaned_to,
@@ -345,6 +345,7 @@ impl Pass<'_> {
         };
         let age = match rule {
             HorizonRule::BatchHeader | HorizonRule::RecordHeader if horizon == 0 => Age::Unstamped,
+            HorizonRule::RecordHeader if horizon == CLIENT_BIT => Age::Unstamped,
             HorizonRule::BatchHeader if before(horizon) => Age::Before,
             HorizonRule::RecordHeader if before(horizon + retention) => Age::Before,
             HorizonRule::BatchHeader | HorizonRule::RecordHeader => Age::Over,

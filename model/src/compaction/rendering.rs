@@ -39,6 +39,9 @@ const NOTES: &[(Label, &str)] = &[
 /// What the log is made of. A round takes the map's size from the configuration, so that all of a path must have the same.
 pub fn configure(setting: &Setting, walk: &Walk<Compaction>, size: Option<u32>) -> Result<Configure, String> {
     let bounds = &setting.bounds;
+    if bounds.dirty_percent > 0 || bounds.max_lag.is_some() || bounds.other > 0 {
+        return Err("what a batch weighs in a log's dirty ratio is not the same in a trace".to_owned());
+    }
     let maps: BTreeSet<_> = walk
         .iter()
         .filter_map(|(_, action)| match action {
@@ -59,7 +62,8 @@ pub fn configure(setting: &Setting, walk: &Walk<Compaction>, size: Option<u32>) 
         min_compaction_lag_ms: (bounds.min_lag > 0).then(|| replica::span_ms(bounds.min_lag)),
         max_compaction_lag_ms: None,
         min_cleanable_dirty_percent: None,
-        cleanup_policy: bounds.deletes.then(|| vec![CleanupPolicy::Compact, CleanupPolicy::Delete]),
+        cleanup_policy: (bounds.deletes || bounds.deletes_records)
+            .then(|| vec![CleanupPolicy::Compact, CleanupPolicy::Delete]),
         retention_ms: None,
         segment_bytes: size,
         producer_expiration_ms: bounds.expiry.map(replica::span_ms),

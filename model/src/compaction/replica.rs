@@ -11,7 +11,7 @@ use fencepost_fixtures::compaction::{
 use fencepost_fixtures::names::{ProducerName, RecordName};
 use fencepost_fixtures::variants::HorizonRule;
 
-use super::batch::{Batch, Kind, NONE, UNKEYED, UNKNOWN};
+use super::batch::{Batch, CLIENT_BIT, Kind, NONE, UNKEYED, UNKNOWN};
 use super::bounds::{Isolation, Setting};
 use super::broker::Broker;
 use super::properties::is_listed;
@@ -205,7 +205,11 @@ impl Replica {
         Ok(SeenBatch {
             first: batch.base.into(),
             last: batch.last().into(),
-            horizon_ms: (batch.horizon != 0 && !hidden).then(|| clock_ms(batch.horizon)),
+            horizon_ms: match batch.horizon {
+                CLIENT_BIT => Some(BASE_MS),
+                0 => None,
+                horizon => (!hidden).then(|| clock_ms(horizon)),
+            },
             producer: if batch.producer() == 0 { None } else { Some(producer_name(batch.producer())?) },
             transactional: batch.kind() != Kind::Plain,
             emptied_marker: control && batch.is_empty(),

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::batch::{Kind, NONE};
 use super::bounds::{MAX_KEYS, Setting};
+use super::choice;
 use super::labels::{Label, Trail};
 use super::log::Log;
 use super::mutant::Mutant;
@@ -65,6 +66,7 @@ impl Round {
 pub fn bounds_of(setting: &Setting, log: &Log, clock: u8, trail: &mut Trail) -> (u8, u8) {
     let from = match log.checkpoint {
         NONE => log.start,
+        checkpoint if setting.mutant == Mutant::CheckpointNotReset => checkpoint,
         checkpoint if checkpoint < log.start => {
             trail.mark(Label::CheckpointBelowStart);
             log.start
@@ -94,17 +96,20 @@ pub fn bounds_of(setting: &Setting, log: &Log, clock: u8, trail: &mut Trail) -> 
     (from, log.segments[log.segment_of(bound)].base)
 }
 
-/// Whether the log is worth a round, and between which offsets (2.1). Every dirty log is: there is one, and its ratio is
-/// above a threshold of zero.
+/// Whether the log is worth a round, and between which offsets (2.1).
 #[must_use]
 pub fn choose(setting: &Setting, log: &Log, clock: u8, trail: &mut Trail) -> Option<(u8, u8)> {
     let (from, bound) = bounds_of(setting, log, clock, trail);
-    let dirty = (log.segment_of(from)..log.segments.len())
-        .take_while(|at| log.segments[*at].base < bound)
-        .any(|at| log.batches_of(at).next().is_some());
-    if dirty && from < bound {
-        trail.mark(Label::ChosenDirty);
+    if from < bound
+        && let Some(row) = choice::worth(setting, log, (from, bound), clock)
+    {
+        trail.mark(row);
         return Some((from, bound));
+    }
+    // Its range is empty, and the segment that holds F looks dirty.
+    let inside = from > log.active() && from <= log.end && log.can_roll();
+    if inside && matches!(setting.mutant, Mutant::EmptyRangeCleaned | Mutant::StartInsideActive) {
+        return Some((from, log.active()));
     }
     let passed = |rule: Worth| {
         rule == Worth::PassedHorizon
@@ -148,6 +153,14 @@ pub fn start(setting: &Setting, log: &mut Log, clock: u8, trail: &mut Trail) -> 
 #[must_use]
 pub fn build_map(setting: &Setting, log: &Log, round: &mut Round, entries: u8, trail: &mut Trail) -> bool {
     let mutant = setting.mutant;
+    let fails = match mutant {
+        Mutant::CheckpointNotReset => round.from < log.start,
+        Mutant::StartInsideActive => round.from >= round.bound,
+        _ => false,
+    };
+    if fails {
+        return false;
+    }
     let first = log.segment_of(round.from);
     let segment = log.segments[first].base;
     let reads_from = if setting.bounds.indexed { round.from } else { segment };

@@ -218,6 +218,13 @@ pub(super) fn behaviours(list: &mut List) {
     rows.add(
         Smoke,
         &[KAFKA, ORACLE],
+        "deleted-records",
+        "KAFKA-9133, KAFKA-9826: records are deleted up to an offset inside the active segment",
+        Bounds { deletes_records: true, keys: 2, offsets: 3, clock: 2, retention: 1, ..Bounds::BASE },
+    );
+    rows.add(
+        Smoke,
+        &[KAFKA, ORACLE],
         "minimum-lag",
         "2.2: young segments are not cleaned",
         Bounds { min_lag: 1, ..Bounds::BASE },
@@ -283,6 +290,36 @@ pub(super) fn behaviours(list: &mut List) {
         "idle-round",
         "S18: a round with nothing to map is tried out in every state",
         Bounds { idempotence: true, offsets: 4, map_least: 1, ..Bounds::TRANSACTION },
+    );
+}
+
+/// Which log is cleaned, and when (2.1). The repairs change nothing here.
+pub(super) fn choices(list: &mut List) {
+    let mut rows = Rows(list);
+    // Half of the log is dirty at most when a second segment is closed, which is not more than the ratio.
+    let ratio = Bounds { dirty_percent: 50, patience: Some(1), clock: 3, ..Bounds::BASE };
+    rows.add(
+        Smoke,
+        &[KAFKA],
+        "dirty-ratio",
+        "2.1: nothing is written any more, and what is dirty is not more than the ratio asks for",
+        ratio,
+    );
+    let overdue = Bounds { max_lag: Some(1), ..ratio };
+    rows.add(Smoke, &[KAFKA], "maximum-lag", "KIP-354: the same log is worth a round once it is overdue", overdue);
+    rows.add(
+        Smoke,
+        &[KAFKA],
+        "maximum-lag-and-a-dirtier-log",
+        "2.1: an overdue log has no precedence, and another that is written without end is always dirtier",
+        Bounds { other: 3, ..overdue },
+    );
+    rows.add(
+        Smoke,
+        &[KAFKA],
+        "maximum-lag-and-a-log-that-rests",
+        "2.1: the dirtier log is written three times, and then it is this one's turn",
+        Bounds { other: 3, other_writes: Some(3), ..overdue },
     );
 }
 

@@ -27,6 +27,7 @@ fn table() -> Vec<(Mutant, &'static str, &'static str, Bounds)> {
     let many = ("many-passes", passes);
     let many_protocol_1 = ("many-passes-protocol-1", Bounds { protocol: 1, ..passes });
     let unkeyed = Bounds { unkeyed: true, rolls: 1, clock: 1, ..base };
+    let deleted = Bounds { deletes_records: true, clock: 1, ..base };
     let old_files = Bounds {
         grain: Grain::Steps,
         crashes: true,
@@ -64,6 +65,13 @@ fn table() -> Vec<(Mutant, &'static str, &'static str, Bounds)> {
         (Mutant::DirtyFromBound, ORACLE, ("map-of-one", Bounds { map_least: 1, map_most: 1, ..base })),
         (Mutant::CheckpointFirst, ORACLE, ("abort", Bounds { grain: Grain::Steps, aborts: true, ..base })),
         (Mutant::GroupsDescend, kafka, ("crash", old_files)),
+        (
+            Mutant::CheckpointNotReset,
+            ORACLE,
+            ("deleted-segments", Bounds { deletes: true, clock: 1, rolls: 3, ..base }),
+        ),
+        (Mutant::StartInsideActive, ORACLE, ("deleted-records", deleted)),
+        (Mutant::EmptyRangeCleaned, ORACLE, ("deleted-records", deleted)),
         (Mutant::IndexNotCopied, ORACLE, many_protocol_1),
     ]
     .map(|(mutant, variant, (name, bounds))| (mutant, variant, name, bounds))

@@ -3,9 +3,9 @@
 //! The answers come from the [`Interpreter`], the model's own replica behind the trace's vocabulary; after each step it is
 //! held against the replica of the path, so that a trace cannot say something that the model did not do.
 
-use fencepost_fixtures::compaction::{Compaction as Vocabulary, Operation, State};
+use fencepost_fixtures::compaction::{Compaction as Vocabulary, State};
 use fencepost_fixtures::trace::{Behaviour, Body, Header, Origin, Protocol as ProtocolName, Step, Trace, TraceId};
-use fencepost_fixtures::variants::{self, CompactionRules, HorizonRule, Rules};
+use fencepost_fixtures::variants::{self, CompactionRules, Rules};
 use fencepost_fixtures::{Document, KafkaError};
 use stateright::Model;
 
@@ -258,14 +258,9 @@ impl Exported for Compaction {
 
     fn holds_for(document: &Document) -> Vec<String> {
         let Document::Compaction(Trace { body: Body::Behaviour(behaviour), .. }) = document else { return Vec::new() };
-        // Rules without horizons in the batch don't know the bit, and lose it when they rebuild: the model does not say when.
-        let by_client = |step: &Step<Vocabulary>| matches!(&step.operation, Operation::Append(append) if append.horizon_ms.is_some());
-        let round = |step: &Step<Vocabulary>| matches!(step.operation, Operation::Clean(_) | Operation::StartRound(_));
-        let by_client = behaviour.steps.iter().any(by_client) && behaviour.steps.iter().any(round);
         let mut names = Vec::new();
         for variant in variants::of(ProtocolName::Compaction) {
             if let Rules::Compaction(rules) = variant.rules
-                && (!by_client || rules.tombstones == HorizonRule::BatchHeader)
                 && meets(behaviour, rules, Mutant::None) == Ok(true)
             {
                 names.push(variant.name.to_owned());

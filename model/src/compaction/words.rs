@@ -97,6 +97,9 @@ fn broker(broker: &Broker, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         writeln!(formatter)?;
     }
+    if broker.world.other > 0 {
+        writeln!(formatter, "  of the other log dirty: {} of {}", broker.world.other, broker.world.other + 1)?;
+    }
     if let Some(round) = &broker.round {
         write!(formatter, "  round at {}: from {}, bound {}", round.now, round.from, round.bound)?;
         if round.is_mapped() {
@@ -212,6 +215,9 @@ fn timer(timer: Timer) -> String {
         Timer::Forget => "the checkpoint file is lost".to_owned(),
         Timer::Expire { producer: of } => format!("producer {} expires", producer(of)),
         Timer::DeleteOldest => "the oldest segment is deleted".to_owned(),
+        Timer::DeleteRecords { to } => format!("records below {to} are deleted"),
+        Timer::WriteOther => "the other log is written to".to_owned(),
+        Timer::CleanOther => "the cleaner takes the other log".to_owned(),
         Timer::Resign => "resigns, its follower being up to date".to_owned(),
     }
 }

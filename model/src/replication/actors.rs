@@ -30,11 +30,11 @@ impl Hash for Controller {
         for image in &self.log {
             hasher.write(&image.image());
         }
-        let [a, b, c, d, e, f] = self.spent;
         let ghosts = u8::from(self.unclean) | u8::from(self.beyond) << 1 | self.last_lost << 2;
         // The length keeps the records apart from what follows.
         let length = u8::try_from(self.log.len()).unwrap_or(u8::MAX);
-        hasher.write_u64(u64::from_le_bytes([a, b, c, d, e, f, ghosts, length]));
+        hasher.write(&self.spent);
+        hasher.write_u16(u16::from_le_bytes([ghosts, length]));
     }
 }
 

@@ -22,8 +22,10 @@ pub struct Start {
     pub leader: u8,
     /// Records of epoch 0 that it has appended, and that everybody has, committed, and knows to be committed.
     pub records: u8,
-    /// The in-sync replicas, a bit each.
+    /// The in-sync replicas, a bit each. A broker that is not among them has not heard of the partition yet.
     pub isr: u8,
+    /// Whether the high watermarks are written down.
+    pub checkpointed: bool,
 }
 
 /// How often each kind of thing may happen in a behaviour.
@@ -58,9 +60,13 @@ pub struct Bounds {
     pub unfences: u8,
     /// Controlled shutdowns.
     pub shutdowns: u8,
-    /// How often each broker may crash.
+    /// How often each broker may go down.
     pub crashes: [u8; MAX_BROKERS],
-    /// Whether a broker that crashed comes up again.
+    /// Which brokers may stop in an orderly way instead, a bit each.
+    pub stops: u8,
+    /// Which brokers may find their `leader-epoch-checkpoint` damaged when they come up, a bit each.
+    pub damages: u8,
+    /// Whether a broker that went down comes up again.
     pub restarts: bool,
     /// Which brokers may lose records by a crash, a bit each, down to the offset `flushed`.
     pub lossy: u8,
@@ -86,7 +92,7 @@ impl Bounds {
         brokers: 2,
         min_isr: 1,
         elr: false,
-        start: Start { leader: 0, records: 0, isr: 0b11 },
+        start: Start { leader: 0, records: 0, isr: 0b11, checkpointed: false },
         writes: [1, 0, 0, 0],
         offsets: 8,
         epochs: 6,
@@ -98,6 +104,8 @@ impl Bounds {
         unfences: 0,
         shutdowns: 0,
         crashes: [0; MAX_BROKERS],
+        stops: 0,
+        damages: 0,
         restarts: true,
         lossy: 0,
         flushed: 0,
@@ -110,8 +118,12 @@ impl Bounds {
     };
 
     /// Three brokers.
-    pub const THREE: Self =
-        Self { brokers: 3, min_isr: 2, start: Start { leader: 0, records: 0, isr: 0b111 }, ..Self::BASE };
+    pub const THREE: Self = Self {
+        brokers: 3,
+        min_isr: 2,
+        start: Start { leader: 0, records: 0, isr: 0b111, checkpointed: false },
+        ..Self::BASE
+    };
 
     /// The effective `min.insync.replicas` (4.6).
     #[must_use]
@@ -125,6 +137,8 @@ impl Bounds {
 pub struct Setting {
     /// The rules of each broker.
     pub rules: [Rules; MAX_BROKERS],
+    /// The variant of each broker that does not run the configuration's.
+    pub others: [Option<&'static str>; MAX_BROKERS],
     /// The slip.
     pub mutant: Mutant,
     /// The bounds.

@@ -13,7 +13,8 @@ use super::controller::{Image, NOBODY, bit};
 use super::epochs::Epochs;
 use super::labels::{Label, Trail};
 use super::log::{Epoch, Log, MAX_BROKERS, MAX_OFFSETS, Offset, Record, UNDEFINED};
-use super::message::{Msg, Sent, Timer};
+use super::message::{Damage, Msg, Sent, Timer};
+use super::mutant::Mutant;
 
 /// What a replica is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -122,6 +123,8 @@ pub struct Broker {
     pub epochs: Epochs,
     /// `replication-offset-checkpoint`.
     pub checkpoint: Offset,
+    /// Whether it stopped in an orderly way.
+    pub clean: bool,
 
     // In memory.
     /// Whether the process lives.
@@ -136,6 +139,8 @@ pub struct Broker {
     pub image_epoch: Epoch,
     /// The brokers that are fenced or shut down, for all that this one knows.
     pub inactive: u8,
+    /// Those of them that are fenced.
+    pub fenced: u8,
     /// The broker epochs that it knows.
     pub broker_epochs: [u8; MAX_BROKERS],
     /// What it is.
@@ -204,12 +209,17 @@ impl Hash for Broker {
         put(&self.epochs.image());
         put(&[
             self.checkpoint.cast_unsigned(),
-            u8::from(self.up) | u8::from(self.in_flight) << 1 | u8::from(self.lost) << 2 | (self.role as u8) << 3,
+            u8::from(self.up)
+                | u8::from(self.in_flight) << 1
+                | u8::from(self.lost) << 2
+                | (self.role as u8) << 3
+                | u8::from(self.clean) << 6,
             self.high.cast_unsigned(),
             self.broker_epoch,
             self.index,
             self.image_epoch.cast_unsigned(),
             self.inactive,
+            self.fenced,
             self.leader,
             self.leader_epoch.cast_unsigned(),
             self.partition_epoch.cast_unsigned(),
@@ -284,20 +294,21 @@ impl Broker {
         let mut log = Log::empty(0);
         let mut epochs = Epochs::default();
         let mut committed = [Record::NONE; MAX_OFFSETS];
-        for (count, place) in (0..start.records).zip(&mut committed) {
+        let in_sync = start.isr & bit(me) != 0;
+        for (count, place) in (0..start.records).zip(&mut committed).filter(|_| in_sync) {
             let record = Record::new(0, start.leader, count, false);
             log.append(record);
             if leads {
                 *place = record;
             }
         }
-        let marks = setting.rules(me).marks && leads;
-        if start.records > 0 || marks {
+        let marks = setting.rules(me).marks && leads && !setting.has(Mutant::EpochNotMarked);
+        if in_sync && start.records > 0 || marks {
             epochs.assign(0, 0, &mut Trail::default());
         }
         let high = log.end;
         let remote = |broker: u8| {
-            if leads && broker != me && broker < setting.bounds.brokers {
+            if leads && broker != me && start.isr & bit(broker) != 0 {
                 Remote { end: high, caught_up: true, end_at_fetch: UNDEFINED, broker_epoch: 1 }
             } else {
                 Remote::UNKNOWN
@@ -311,29 +322,31 @@ impl Broker {
             delayed: false,
             rounds: rounds(&epochs),
         };
-        Self {
+        let fresh = Self {
             log,
             epochs,
-            checkpoint: 0,
+            checkpoint: if start.checkpointed { high } else { 0 },
+            clean: false,
             up: true,
             high,
             broker_epoch: 1,
-            index: 1,
-            image_epoch: 0,
+            index: 0,
+            image_epoch: UNDEFINED,
             inactive: 0,
-            broker_epochs: [1; MAX_BROKERS],
-            role: if leads { Role::Leader } else { Role::Follower },
-            leader: start.leader,
-            leader_epoch: 0,
-            partition_epoch: 0,
-            epoch_start: if leads { 0 } else { UNDEFINED },
-            isr: if leads { start.isr } else { 0 },
+            fenced: 0,
+            broker_epochs: [0; MAX_BROKERS],
+            role: Role::None,
+            leader: NOBODY,
+            leader_epoch: UNDEFINED,
+            partition_epoch: UNDEFINED,
+            epoch_start: UNDEFINED,
+            isr: 0,
             pending: 0,
             in_flight: false,
-            remotes: [0, 1, 2, 3].map(remote),
+            remotes: [Remote::UNKNOWN; MAX_BROKERS],
             parked: [Parked::NONE; MAX_BROKERS],
             waiting: 0,
-            entry: if leads { Entry::IDLE } else { entry },
+            entry: Entry::IDLE,
             outstanding: [0; MAX_BROKERS],
             round: 0,
             written: if leads { start.records } else { 0 },
@@ -343,6 +356,24 @@ impl Broker {
             acked: 0,
             wrong: 0,
             lost: false,
+        };
+        if !in_sync {
+            // It has not heard of the partition yet.
+            return fresh;
+        }
+        Self {
+            index: 1,
+            image_epoch: 0,
+            broker_epochs: [1; MAX_BROKERS],
+            role: if leads { Role::Leader } else { Role::Follower },
+            leader: start.leader,
+            leader_epoch: 0,
+            partition_epoch: 0,
+            epoch_start: if leads { 0 } else { UNDEFINED },
+            isr: if leads { start.isr } else { 0 },
+            remotes: [0, 1, 2, 3].map(remote),
+            entry: if leads { Entry::IDLE } else { entry },
+            ..fresh
         }
     }
 
@@ -387,7 +418,16 @@ impl Broker {
             Timer::ShrinkIsr => turn.lag_time_passes(),
             Timer::Checkpoint => turn.broker.checkpoint = turn.broker.high,
             Timer::Crash => turn.crash(),
-            Timer::Start { keep } => turn.start(keep),
+            Timer::Start { keep } => turn.start(keep, None),
+            Timer::Stop => {
+                let high = turn.broker.high;
+                turn.crash();
+                (turn.broker.clean, turn.broker.checkpoint) = (true, high);
+            }
+            Timer::StartDamaged(damage) => {
+                let end = turn.broker.log.end;
+                turn.start(end, Some(damage));
+            }
             Timer::Elect(_) | Timer::Fence(_) | Timer::Unfence(_) | Timer::ShutDown(_) => {}
         }
         turn.effect
@@ -440,6 +480,7 @@ impl Turn<'_> {
             index: 0,
             image_epoch: UNDEFINED,
             inactive: 0,
+            fenced: 0,
             broker_epochs: [0; MAX_BROKERS],
             role: Role::None,
             leader: NOBODY,
@@ -461,16 +502,34 @@ impl Turn<'_> {
     }
 
     /// The broker comes up with what is on disk, and registers. Below `keep` everything is there.
-    fn start(&mut self, keep: Offset) {
+    fn start(&mut self, keep: Offset, damage: Option<Damage>) {
         self.mark(Label::Restarted);
         let broker = &mut *self.broker;
         broker.up = true;
         broker.broker_epoch += 1;
         let lost = broker.log.cut(keep);
         broker.lost |= lost;
+        match damage {
+            None => {}
+            Some(Damage::Empty) => broker.epochs.clear(),
+            Some(Damage::WithoutNewest) => broker.epochs.remove(broker.epochs.latest()),
+            Some(Damage::WithoutOldest) => broker.epochs.remove(broker.epochs.oldest()),
+        }
         let before = broker.epochs;
         broker.epochs.truncate_from_end(broker.log.end);
         let trimmed = before != broker.epochs;
+        if !broker.clean {
+            // After a crash the segments are read again, and epochs above the latest are found (1.4).
+            let Broker { log, epochs, .. } = broker;
+            for (offset, record) in log.iter().filter(|(_, record)| record.epoch() >= 0) {
+                if record.epoch() > epochs.latest() {
+                    epochs.assign(record.epoch(), offset, &mut self.effect.trail);
+                    self.effect.trail.mark(Label::RestartRebuilds);
+                }
+            }
+        }
+        let broker = &mut *self.broker;
+        broker.clean = false;
         broker.high = broker.checkpoint.clamp(broker.log.start, broker.log.end);
         let register = Msg::Register { broker_epoch: broker.broker_epoch, lost };
         if lost {
@@ -510,27 +569,12 @@ impl Turn<'_> {
             self.effect.trail.mark(Label::CutNothing);
             return;
         }
-        if to < broker.log.start {
-            self.start_anew(to);
-            return;
-        }
         broker.log.cut(to);
         broker.epochs.truncate_from_end(to);
         self.effect.trail.mark(Label::Cut);
         if broker.high > to {
             broker.high = to;
             self.effect.trail.mark(Label::HighCut);
-        }
-    }
-
-    /// Begins the log anew (1.6 truncateFullyAndStartAt).
-    pub(super) fn start_anew(&mut self, at: Offset) {
-        use super::mutant::Mutant;
-        self.mark(Label::StartAnew);
-        self.broker.log = Log::empty(at);
-        self.broker.epochs.clear();
-        if !self.setting.has(Mutant::HighWatermarkStays) {
-            self.broker.high = at;
         }
     }
 

@@ -28,19 +28,46 @@ impl List {
             name: format!("replication/{variant}{plus}/{name}"),
             tier,
             reason,
-            protocol: Replication::new(Setting { rules: [rules; MAX_BROKERS], mutant, bounds }),
+            protocol: Replication::new(Setting {
+                rules: [rules; MAX_BROKERS],
+                others: [None; MAX_BROKERS],
+                mutant,
+                bounds,
+            }),
         });
+    }
+
+    /// A configuration of mixed versions: `other` runs other rules than the configuration's.
+    pub(super) fn mixed(
+        &mut self,
+        tier: Tier,
+        (variant, mutant): (&str, Mutant),
+        (broker, other): (u8, &'static str),
+        name: &str,
+        reason: &'static str,
+        bounds: Bounds,
+    ) {
+        self.add(tier, variant, mutant, name, reason, bounds);
+        let (Some(rules), Some(last)) = (rules(other), self.0.last_mut()) else { return };
+        let mut setting = last.protocol.setting;
+        setting.rules[usize::from(broker) % MAX_BROKERS] = rules;
+        setting.others[usize::from(broker) % MAX_BROKERS] = Some(other);
+        last.protocol = Replication::new(setting);
     }
 }
 
 impl Catalogue for Replication {
     fn configurations() -> Vec<Configuration<Self>> {
         let mut list = List(Vec::new());
-        super::rows::scenarios(&mut list);
+        super::rows::truncation(&mut list);
+        super::rows::fencing(&mut list);
+        super::rows::in_sync_set(&mut list);
+        super::larger::larger(&mut list);
+        super::larger::mixed(&mut list);
         list.0
     }
 
     fn goals() -> Vec<Goal> {
-        Vec::new()
+        super::goals::goals()
     }
 }

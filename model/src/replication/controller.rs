@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::bounds::{Metadata, Setting};
 use super::labels::{Label, Trail};
-use super::log::{Epoch, MAX_BROKERS};
+use super::log::{BROKERS, Epoch, MAX_BROKERS};
 use super::message::{Altered, Election, Msg, Refusal, Timer};
 use super::mutant::Mutant;
 
@@ -15,7 +15,7 @@ pub const NOBODY: u8 = 0xf;
 
 /// The brokers of a set, ascending.
 pub fn members(set: u8) -> impl Iterator<Item = u8> {
-    (0..MAX_BROKERS as u8).filter(move |broker| set >> broker & 1 == 1)
+    BROKERS.into_iter().filter(move |broker| set >> broker & 1 == 1)
 }
 
 /// The set of one broker.
@@ -135,7 +135,17 @@ impl Controller {
             shutting: 0,
             broker_epochs: [1; MAX_BROKERS],
         };
-        Self { now, log: SmallVec::from_slice(&[now]), spent: [0; 6], unclean: false, beyond: false, last_lost: 0 }
+        Self {
+            now,
+            log: match setting.bounds.metadata {
+                Metadata::Log => SmallVec::from_slice(&[now]),
+                Metadata::Messages => SmallVec::new(),
+            },
+            spent: [0; 6],
+            unclean: false,
+            beyond: false,
+            last_lost: 0,
+        }
     }
 
     /// An election is asked for.
@@ -223,7 +233,7 @@ impl Controller {
         next.fenced |= bit(broker);
         next.shutting &= !bit(broker);
         next.broker_epochs[usize::from(broker)] = broker_epoch;
-        if self.keeps_elr(setting) && (next.isr | next.elr) & bit(broker) != 0 {
+        if keeps_elr(setting) && (next.isr | next.elr) & bit(broker) != 0 {
             ruling.trail.mark(Label::RegisterLeavesIsr);
             next.elr &= !bit(broker);
             self.change(setting, &mut next, self.now.isr & !bit(broker), None, &mut ruling.trail);
@@ -233,16 +243,12 @@ impl Controller {
         ruling
     }
 
-    fn keeps_elr(&self, setting: &Setting) -> bool {
-        setting.bounds.elr && !setting.has(Mutant::NoElr)
-    }
-
     /// Elects if need be, and changes the record: the leader epoch rises if the leader does change, the partition epoch
     /// with every change.
     fn change(&self, setting: &Setting, next: &mut Image, target: u8, election: Option<Election>, trail: &mut Trail) {
         let before = self.now;
         let elected = elect(setting, next, target, election, trail);
-        let keeps_elr = self.keeps_elr(setting);
+        let keeps_elr = keeps_elr(setting);
         let mut isr = target;
         let leader = elected.map_or(NOBODY, |elected| elected.leader);
         match elected {
@@ -318,25 +324,27 @@ impl Controller {
     ) -> Ruling {
         let mut ruling = Ruling::default();
         let checked = validate(setting, &self.now, from, (epoch, partition_epoch), isr, broker_epochs, broker_epoch);
-        let answer = match checked {
-            Err((refusal, label)) => {
+        let answer = if let Err((refusal, label)) = checked {
+            if let Some(label) = label {
                 ruling.trail.mark(label);
-                Err(refusal)
             }
-            Ok(()) => {
-                let mut next = self.now;
-                next.recovering = false;
-                self.change(setting, &mut next, isr, None, &mut ruling.trail);
-                let unchanged = next == self.now;
-                ruling.trail.mark(if unchanged { Label::AlterNoChange } else { Label::AlterApplied });
-                self.publish(setting, next, &mut ruling);
-                let Image { leader, epoch, partition_epoch, isr, .. } = self.now;
-                Ok(Altered { leader, epoch, partition_epoch, isr })
-            }
+            Err(refusal)
+        } else {
+            let mut next = self.now;
+            next.recovering = false;
+            self.change(setting, &mut next, isr, None, &mut ruling.trail);
+            ruling.trail.mark(Label::AlterApplied);
+            self.publish(setting, next, &mut ruling);
+            let Image { leader, epoch, partition_epoch, isr, .. } = self.now;
+            Ok(Altered { leader, epoch, partition_epoch, isr })
         };
         ruling.sends.push((from, Msg::AlterPartitionReply { broker_epoch, answer }));
         ruling
     }
+}
+
+fn keeps_elr(setting: &Setting) -> bool {
+    setting.bounds.elr && !setting.has(Mutant::NoElr)
 }
 
 /// Checks a proposed in-sync set: the table of 4.7, in its order.
@@ -348,7 +356,7 @@ fn validate(
     isr: u8,
     broker_epochs: [u8; MAX_BROKERS],
     broker_epoch: u8,
-) -> Result<(), (Refusal, Label)> {
+) -> Result<(), (Refusal, Option<Label>)> {
     let eligible = |member: u8| {
         let place = usize::from(member);
         let known = broker_epochs[place];
@@ -356,19 +364,19 @@ fn validate(
         (now.is_active(member) || setting.has(Mutant::FencedMayJoin)) && same
     };
     if broker_epoch != now.broker_epochs[usize::from(from)] {
-        Err((Refusal::StaleBrokerEpoch, Label::AlterStaleBroker))
+        Err((Refusal::StaleBrokerEpoch, Some(Label::AlterStaleBroker)))
     } else if epoch > now.epoch || partition_epoch > now.partition_epoch {
-        Err((Refusal::NotController, Label::AlterAhead))
+        Err((Refusal::NotController, None))
     } else if epoch < now.epoch {
-        Err((Refusal::FencedLeaderEpoch, Label::AlterFenced))
+        Err((Refusal::FencedLeaderEpoch, Some(Label::AlterFenced)))
     } else if from != now.leader {
-        Err((Refusal::InvalidRequest, Label::AlterNotLeader))
+        Err((Refusal::InvalidRequest, None))
     } else if partition_epoch < now.partition_epoch && !setting.has(Mutant::PartitionEpochUnchecked) {
-        Err((Refusal::InvalidUpdateVersion, Label::AlterOldVersion))
+        Err((Refusal::InvalidUpdateVersion, Some(Label::AlterOldVersion)))
     } else if isr & bit(now.leader) == 0 {
-        Err((Refusal::InvalidRequest, Label::AlterWithoutLeader))
+        Err((Refusal::InvalidRequest, None))
     } else if !members(isr).all(eligible) {
-        Err((Refusal::IneligibleReplica, Label::AlterIneligible))
+        Err((Refusal::IneligibleReplica, Some(Label::AlterIneligible)))
     } else {
         Ok(())
     }
@@ -407,12 +415,7 @@ fn elect(
         return clean(broker);
     }
     let stored = image.last_leader;
-    if setting.bounds.elr
-        && !setting.has(Mutant::NoElr)
-        && electable == 0
-        && stored != NOBODY
-        && image.is_active(stored)
-    {
+    if keeps_elr(setting) && electable == 0 && stored != NOBODY && image.is_active(stored) {
         trail.mark(Label::ElectLastKnown);
         return Some(Elected { leader: stored, from_elr: false, unclean: true });
     }

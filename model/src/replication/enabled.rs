@@ -3,7 +3,7 @@
 use super::bounds::{Metadata, Setting};
 use super::broker::{Broker, Parked, Phase, Role};
 use super::controller::{Controller, Image, NOBODY, bit};
-use super::message::{Election, Timer};
+use super::message::{Damage, Election, Timer};
 
 /// Whether a broker can apply this record of the controller: it is alive, it has not applied it, and it is registered.
 #[must_use]
@@ -23,6 +23,11 @@ pub fn at_broker(setting: &Setting, me: u8, broker: &Broker, log: &[Image], each
                 (flushed..end).for_each(|keep| each(Timer::Start { keep }));
             }
             each(Timer::Start { keep: end });
+            if bounds.damages & bit(me) != 0 {
+                for damage in Damage::ALL {
+                    each(Timer::StartDamaged(damage));
+                }
+            }
         }
         return;
     }
@@ -61,6 +66,9 @@ pub fn at_broker(setting: &Setting, me: u8, broker: &Broker, log: &[Image], each
     }
     if broker.crashes < bounds.crashes[place] {
         each(Timer::Crash);
+        if bounds.stops & bit(me) != 0 {
+            each(Timer::Stop);
+        }
     }
 }
 

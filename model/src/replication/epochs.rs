@@ -34,6 +34,7 @@ impl Default for Epochs {
 
 impl Epochs {
     /// The entries, ascending.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Epoch, Offset)> + '_ {
         self.0
             .iter()
@@ -107,13 +108,15 @@ impl Epochs {
         }
     }
 
-    /// Raises the log's start: the epoch that holds it begins there (1.3 truncateFromStart).
-    pub fn truncate_from_start(&mut self, start: Offset) {
-        let Some((holding, _)) = self.iter().rev().find(|(_, from)| *from <= start) else { return };
-        for epoch in 0..holding {
-            self.set(epoch, UNDEFINED);
-        }
-        self.set(holding, start);
+    /// Drops one entry.
+    pub fn remove(&mut self, epoch: Epoch) {
+        self.set(epoch, UNDEFINED);
+    }
+
+    /// The smallest epoch with an entry.
+    #[must_use]
+    pub fn oldest(&self) -> Epoch {
+        self.iter().next().map_or(UNDEFINED, |(epoch, _)| epoch)
     }
 
     /// Forgets everything.
@@ -125,7 +128,6 @@ impl Epochs {
     #[must_use]
     pub fn end_of(&self, epoch: Epoch, end: Offset, trail: &mut Trail) -> EpochEnd {
         if epoch == UNDEFINED {
-            trail.mark(Label::EndUndefined);
             return EpochEnd::UNDEFINED;
         }
         if epoch == self.latest() {

@@ -21,6 +21,8 @@ impl Turn<'_> {
         let entry =
             Entry { phase: Phase::Fetching, offset: self.broker.log.end, last: latest, epoch, delayed: false, rounds };
         if self.setting.has(Mutant::FollowsNewLeaderOnly) && !new_leader && self.broker.entry.phase != Phase::Idle {
+            self.broker.entry.epoch = epoch;
+            self.send_next();
             return;
         }
         self.broker.entry = match self.setting.rules(self.me).truncation {
@@ -133,10 +135,11 @@ impl Turn<'_> {
             self.mark(Label::ReplyOtherEpoch);
         } else {
             match answer {
-                Fetched::Records { records, high, log_start } => self.append_fetched(&records, high, log_start),
+                Fetched::Records { records, high } => self.append_fetched(&records, high),
                 Fetched::Diverging { at, high } => self.diverged(at, high),
                 Fetched::Error(Refusal::OffsetOutOfRange) => {
                     self.mark(Label::ErrorRange);
+                    self.count_round();
                     self.broker.entry.phase = Phase::Latest;
                 }
                 Fetched::Error(refusal) => self.refused(refusal, sent),
@@ -156,7 +159,7 @@ impl Turn<'_> {
     }
 
     /// Records arrive: 1.7, and the end of 2.6.
-    fn append_fetched(&mut self, records: &Log, high: Offset, log_start: Offset) {
+    fn append_fetched(&mut self, records: &Log, high: Offset) {
         if self.broker.entry.offset != self.broker.log.end {
             self.broker.entry.phase = Phase::Failed;
             return;
@@ -168,7 +171,6 @@ impl Turn<'_> {
                 continue;
             }
             if rules.cuts_newer && record.epoch() > self.broker.entry.epoch {
-                self.mark(Label::ReplyNewer);
                 break;
             }
             self.append_follower(offset, record);
@@ -176,15 +178,11 @@ impl Turn<'_> {
         }
         let (start, end) = (self.broker.log.start, self.broker.log.end);
         let taken = high.clamp(start, end);
-        self.mark(if taken < high { Label::HighClamped } else { Label::HighFromReply });
+        self.mark(Label::HighFromReply);
         if taken < self.broker.high {
             self.mark(Label::HighFalls);
         }
         self.broker.high = taken;
-        if log_start > start && log_start <= self.broker.high {
-            self.broker.log.cut_start(log_start);
-            self.broker.epochs.truncate_from_start(log_start);
-        }
         let rounds = rounds(&self.broker.epochs);
         let entry = &mut self.broker.entry;
         entry.offset = end;
@@ -197,6 +195,14 @@ impl Turn<'_> {
                 entry.last = UNDEFINED;
             }
             self.mark(Label::ReplyEmpty);
+        }
+    }
+
+    /// Ghost of P7b: one more answer that is none.
+    fn count_round(&mut self) {
+        match self.broker.entry.rounds.checked_sub(1) {
+            Some(rounds) => self.broker.entry.rounds = rounds,
+            None => self.broker.wrong |= wrong::P7B,
         }
     }
 
@@ -216,12 +222,7 @@ impl Turn<'_> {
         if self.setting.has(Mutant::DivergingHighWatermark) {
             self.broker.high = high.clamp(self.broker.log.start, self.broker.log.end);
         }
-        let entry = &mut self.broker.entry;
-        if entry.rounds == 0 {
-            self.broker.wrong |= wrong::P7B;
-        } else {
-            entry.rounds -= 1;
-        }
+        self.count_round();
         let (to, _) = self.truncation_target(at);
         self.truncate(to);
         self.broker.entry.offset = to;
@@ -247,7 +248,6 @@ impl Turn<'_> {
         }
         let own = self.own_epoch_end(reply.epoch);
         if own.end == UNDEFINED {
-            self.mark(Label::TargetUnknown);
             let to = if self.setting.has(Mutant::UnknownEpochToHighWatermark) { high } else { reply.end.min(end) };
             return (to, true);
         }
@@ -280,10 +280,8 @@ impl Turn<'_> {
                     (entry.offset, entry.last) = (to, latest);
                     if finished {
                         entry.phase = Phase::Fetching;
-                    } else if entry.rounds == 0 {
-                        self.broker.wrong |= wrong::P7B;
                     } else {
-                        entry.rounds -= 1;
+                        self.count_round();
                     }
                 }
                 Err(refusal) => self.refused(refusal, sent),
@@ -316,14 +314,11 @@ impl Turn<'_> {
             self.broker.entry.phase = Phase::Earliest;
             return;
         }
-        if !earliest {
+        if earliest {
+            self.mark(Label::RangeNothing);
+        } else {
             self.mark(Label::RangeLatestBelow);
             self.truncate(offset);
-        } else if offset > end {
-            self.mark(Label::RangeEarliest);
-            self.start_anew(offset);
-        } else {
-            self.mark(Label::RangeNothing);
         }
         self.broker.entry.phase = Phase::Fetching;
         self.broker.entry.offset = self.broker.log.end;

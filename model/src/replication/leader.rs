@@ -43,7 +43,7 @@ impl Turn<'_> {
         if let Err(refusal) = self.check_leader_epoch(epoch, true) {
             return Fetched::Error(refusal);
         }
-        let (high, log_start, end) = (self.broker.high, self.broker.log.start, self.broker.log.end);
+        let (high, end) = (self.broker.high, self.broker.log.end);
         if last != UNDEFINED {
             match self.divergence(sent.offset, last) {
                 Ok(None) => {}
@@ -51,26 +51,19 @@ impl Turn<'_> {
                 Err(refusal) => return Fetched::Error(refusal),
             }
         }
-        if sent.offset < log_start {
-            self.mark(Label::FetchBelowStart);
-            return Fetched::Error(Refusal::OffsetOutOfRange);
-        }
         if sent.offset > end {
             self.mark(Label::FetchAboveEnd);
             return Fetched::Error(Refusal::OffsetOutOfRange);
         }
-        Fetched::Records { records: self.broker.log.from(sent.offset), high, log_start }
+        Fetched::Records { records: self.broker.log.from(sent.offset), high }
     }
 
-    /// Where the follower's log parts from this one: the table of 3.3, in its order.
+    /// Where the follower's log parts from this one: the table of 3.3, in its order. Its row 2 is left out, since a log's start
+    /// does not move here.
     fn divergence(&mut self, offset: Offset, last: Epoch) -> Result<Option<EpochEnd>, Refusal> {
         let end = self.own_epoch_end(last);
-        let below_start = offset < self.broker.log.start && !self.setting.has(Mutant::DivergingBelowStart);
         if end.epoch == UNDEFINED || end.end == UNDEFINED {
             self.mark(Label::DivergeUndefined);
-            Err(Refusal::OffsetOutOfRange)
-        } else if below_start {
-            self.mark(Label::DivergeBelowStart);
             Err(Refusal::OffsetOutOfRange)
         } else if end.epoch < last {
             self.mark(Label::DivergeEpoch);
@@ -163,7 +156,10 @@ impl Turn<'_> {
     /// Takes note of where a follower's log ends: 4.4.
     fn update_follower(&mut self, from: u8, offset: Offset, end: Offset, broker_epoch: u8) -> Result<(), Refusal> {
         let place = usize::from(from);
-        if self.broker.broker_epochs[place] > broker_epoch && !self.setting.has(Mutant::BrokerEpochUnchecked) {
+        // A broker that is fenced has no epoch here (`MetadataCache#getAliveBrokerEpoch`).
+        let alive = self.broker.fenced & bit(from) == 0;
+        let stale = alive && self.broker.broker_epochs[place] > broker_epoch;
+        if stale && !self.setting.has(Mutant::BrokerEpochUnchecked) {
             self.mark(Label::FetchStaleBroker);
             return Err(Refusal::NotLeaderOrFollower);
         }
@@ -307,13 +303,11 @@ impl Turn<'_> {
             return;
         }
         match answer {
-            Ok(altered) if altered.epoch != self.broker.leader_epoch => {
+            Ok(altered)
+                if altered.epoch != self.broker.leader_epoch
+                    || altered.partition_epoch < self.broker.partition_epoch =>
+            {
                 self.broker.in_flight = true;
-                self.mark(Label::AlterIgnoredEpoch);
-            }
-            Ok(altered) if altered.partition_epoch < self.broker.partition_epoch => {
-                self.broker.in_flight = true;
-                self.mark(Label::AlterIgnoredVersion);
             }
             Ok(altered) => {
                 self.mark(Label::AlterCommitted);
@@ -367,7 +361,9 @@ impl Turn<'_> {
         let epoch = if theirs.asks_fenced && ours.asks_fenced { sent.epoch } else { UNDEFINED };
         let old = matches!(ours.truncation, Truncation::AsksOnce | Truncation::HighWatermark);
         let required = !self.setting.has(Mutant::FollowerAnswers);
-        let answer = if old && !theirs.asks_v0 {
+        // Version 1 is of 2.0, and version 2, which carries the leader epoch, of 2.1.
+        let knows_fencing = ours.asks_fenced || ours.asks_v0 && !old;
+        let answer = if old && !theirs.asks_v0 || theirs.asks_fenced && !knows_fencing {
             self.mark(Label::EpochEndUnsupported);
             Err(Refusal::UnsupportedVersion)
         } else if let Err(refusal) = self.check_leader_epoch(epoch, required) {

@@ -16,6 +16,8 @@ pub const UNDEFINED: i8 = -1;
 
 /// The most brokers that a configuration can have.
 pub const MAX_BROKERS: usize = 4;
+/// The brokers that there can be.
+pub const BROKERS: [u8; MAX_BROKERS] = [0, 1, 2, 3];
 /// Where a log ends at most.
 pub const MAX_OFFSETS: usize = 8;
 /// The most leader epochs that a behaviour can have, from 0.

@@ -57,8 +57,6 @@ pub enum Fetched {
         records: Log,
         /// The leader's high watermark before it took note of the request.
         high: Offset,
-        /// The leader's log start.
-        log_start: Offset,
     },
     /// The logs part.
     Diverging {
@@ -214,4 +212,24 @@ pub enum Timer {
     Unfence(u8),
     /// A broker asks the controller to leave.
     ShutDown(u8),
+    /// The broker stops in an orderly way.
+    Stop,
+    /// It comes up, and finds its `leader-epoch-checkpoint` damaged.
+    StartDamaged(Damage),
+}
+
+/// What became of a `leader-epoch-checkpoint` while its broker was down. The log is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Damage {
+    /// The file is gone, or has no entries.
+    Empty,
+    /// Its newest entry is gone.
+    WithoutNewest,
+    /// Its oldest entry is gone.
+    WithoutOldest,
+}
+
+impl Damage {
+    /// Every damage.
+    pub const ALL: [Self; 3] = [Self::Empty, Self::WithoutNewest, Self::WithoutOldest];
 }

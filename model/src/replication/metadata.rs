@@ -6,9 +6,9 @@
 use super::broker::{Entry, Phase, Remote, Role, Turn};
 use super::controller::{Image, NOBODY, bit};
 use super::labels::Label;
-use super::log::{MAX_BROKERS, UNDEFINED};
+use super::log::{BROKERS, MAX_BROKERS, UNDEFINED};
 use super::mutant::Mutant;
-use super::rules::RemoteState;
+use super::rules::{KnownRecord, RemoteState};
 
 impl Turn<'_> {
     /// Applies the controller's records up to `image`.
@@ -16,6 +16,7 @@ impl Turn<'_> {
         let broker = &mut *self.broker;
         broker.index = image.index;
         broker.inactive = image.fenced | image.shutting;
+        broker.fenced = image.fenced;
         broker.broker_epochs = image.broker_epochs;
         let changed = broker.image_epoch != image.partition_epoch;
         broker.image_epoch = image.partition_epoch;
@@ -35,11 +36,16 @@ impl Turn<'_> {
         let led = self.broker.role == Role::Leader;
         let new_epoch = image.epoch > self.broker.leader_epoch;
         let next = image.epoch == self.broker.leader_epoch + 1;
-        if self.broker.pending != 0 {
-            self.mark(Label::LeadWithPending);
+        let known = led && image.partition_epoch == self.broker.partition_epoch && !new_epoch;
+        if self.broker.pending != 0 && known && self.setting.rules(self.me).known_record == KnownRecord::KeepsProposal {
+            self.mark(Label::LeadKeepsPending);
+        } else {
+            if self.broker.pending != 0 {
+                self.mark(Label::LeadWithPending);
+            }
+            self.broker.pending = 0;
+            self.broker.isr = image.isr;
         }
-        self.broker.pending = 0;
-        self.broker.isr = image.isr;
         self.broker.partition_epoch = image.partition_epoch;
         if new_epoch {
             let start = self.broker.log.end;
@@ -54,12 +60,8 @@ impl Turn<'_> {
                     RemoteState::KeptIfNext => next,
                     RemoteState::Forgotten => false,
                 };
-            self.mark(match (led, next) {
-                (false, _) => Label::LeadNewEpoch,
-                (true, true) => Label::LeadAgain,
-                (true, false) => Label::LeadAgainSkipped,
-            });
-            for other in 0..MAX_BROKERS as u8 {
+            self.mark(if led { Label::LeadAgainSkipped } else { Label::LeadNewEpoch });
+            for other in BROKERS {
                 let in_sync = image.isr & bit(other) != 0 && other != self.me;
                 let remote = &mut self.broker.remotes[usize::from(other)];
                 if !keeps {

@@ -1,5 +1,42 @@
-//! Leader-epoch replication end to end (KIP-101, KIP-279, KIP-320, KIP-595): logs, truncation, fencing, the high watermark,
-//! the in-sync set, elections.
+//! Leader-epoch replication of one partition, end to end (KIP-101, KIP-279, KIP-320, KIP-497, KIP-595, KIP-903, KIP-966).
+//!
+//! **The protocol in ten lines.** The controller gives each leadership a leader epoch. The leader stamps what it appends
+//! with its epoch, and every replica remembers where each epoch starts. A replica that begins to follow must first lose
+//! what its leader does not have: it cuts at its high watermark (before KIP-101), asks where its latest epoch ends, once
+//! (KIP-101) or until the answer is an epoch that it knows (KIP-279), or sends the epoch of its last record with each fetch
+//! and is told where the logs part (KIP-595). Requests carry the leader epoch that the follower is in, and are refused
+//! where the two differ (KIP-320). A fetch offset tells the leader what the follower has; what all in-sync replicas have is
+//! committed, and acknowledged. The leader proposes whom to add to or drop from the in-sync set; the controller, which
+//! elects out of that set, decides.
+//!
+//! | action of the model | in Kafka |
+//! |---|---|
+//! | a broker applies records of the controller | `TopicDelta#localChanges`, `Partition#makeLeader`, `#makeFollower` |
+//! | a follower polls, gives up, handles an answer | `AbstractFetcherThread`, `ReplicaFetcherThread` |
+//! | a leader handles a fetch, or the end of its wait | `Partition#fetchRecords`, `DelayedFetch` |
+//! | `OffsetsForLeaderEpoch`, `ListOffsets` | `ReplicaManager#lastOffsetForLeaderEpoch`, `Partition#fetchOffsetForTimestamp` |
+//! | a client produces | `Partition#appendRecordsToLeader`, `DelayedProduce` |
+//! | the lag time passes | `Partition#maybeShrinkIsr` |
+//! | an in-sync set is proposed | `AlterPartitionManager`, `ReplicationControlManager#alterPartition` |
+//! | an election, fencing, a shutdown, a registration | `PartitionChangeBuilder`, `ReplicationControlManager` |
+//! | a crash, a start | `LogManager`, `LogLoader`, `LeaderEpochFileCache` |
+//!
+//! **Actors.** Two to four brokers and the controller. Messages are unordered, and may be as late as they like; a message
+//! that is lost is one that is not delivered before its sender gives up. The controller's records are its log: a broker
+//! reads on in it, as far as it likes in one step, which is lag and batching at once ([`bounds::Metadata`]).
+//!
+//! **Variants** are those of `fencepost_fixtures::variants`, with their rules in [`rules`]; slips those of [`mutant`];
+//! properties P1 to P7 those of [`properties`], each under its assumption. **Bounds** are budgets for each kind of thing,
+//! with their reasons in [`rows`] and [`larger`].
+//!
+//! **Simplified.** A batch has one record. A client always wants `acks=all`, and is not told what its request can't do:
+//! it asks only who can take it. Time is the step in which the lag time passes. Sizes are not counted, so a fetch is
+//! answered with all there is. Sessions are left out (3.8), and so are consumers and transactions. A fetch that waits is
+//! read again as Kafka does, so a risen high watermark alone answers none. A message to a broker that is down is lost; one
+//! to a broker that has come up again is not, though its connection would be.
+//!
+//! **Not established**: anything beyond the bounds; that three brokers with all faults at once are right, which is out of
+//! reach; what the bytes are; how long things take.
 
 #![allow(
     clippy::trivially_copy_pass_by_ref,
@@ -15,16 +52,20 @@ pub mod controller;
 pub mod enabled;
 pub mod epochs;
 pub mod follower;
+pub mod goals;
 pub mod labels;
+pub mod larger;
 pub mod leader;
 pub mod log;
 pub mod message;
 pub mod metadata;
 pub mod mutant;
 pub mod properties;
+pub mod rendering;
 pub mod rows;
 pub mod rules;
 pub mod tla;
+pub mod traces;
 pub mod words;
 
 use std::fmt;
@@ -36,7 +77,7 @@ use self::broker::{Broker, Effect};
 use self::controller::{Controller, Ruling};
 use self::labels::{NAMES, Trail};
 use self::message::{Msg, Timer};
-use crate::protocol::{Claim, Exported, Protocol};
+use crate::protocol::{Claim, Protocol};
 use crate::world::{Action, ActionOf, World, WorldState};
 
 /// The protocol under one configuration.
@@ -198,5 +239,3 @@ impl Protocol for Replication {
         words::message(msg)
     }
 }
-
-impl Exported for Replication {}

@@ -55,8 +55,6 @@ mutants! {
     LagUnseenAtEqualEnd = "equal-end-lags", "KAFKA-7152: a member that has everything counts as lagging.";
     LatestAtOnce = "latest-at-once", "KIP-207: a new leader tells clients a latest offset below what they were told before.";
     LastEpochLost = "last-epoch-lost", "KAFKA-15510: an empty answer makes the follower forget its last fetched epoch.";
-    DivergingBelowStart = "diverging-below-start", "KAFKA-12996: a fetch below the log's start is told that it diverges.";
-    HighWatermarkStays = "high-watermark-stays", "KAFKA-9491: a log that is begun anew keeps the high watermark that it had.";
     NoEpochToHighWatermark = "no-epoch-to-high-watermark", "Review of KIP-279: an answer without an epoch means the high watermark.";
     UnknownEpochToHighWatermark = "unknown-epoch-to-high-watermark", "Review of KIP-279: where the follower knows no epoch, the high watermark is meant.";
     MinWithHighWatermark = "min-with-high-watermark", "Review of KIP-279: the offset is bounded by the high watermark.";
@@ -69,7 +67,26 @@ impl Mutant {
     /// Why no property tells the slip from the right rules, for those where that is so.
     #[must_use]
     pub fn unseen(self) -> Option<&'static str> {
-        None
+        match self {
+            Self::FutureEpochEndsAtLogEnd => {
+                Some("a leader that marks its epoch is asked by replicas for none above it; by consumers it is")
+            }
+            Self::FencedMayJoin => Some("a dead replica in the set makes writers wait until the lag time has passed"),
+            Self::FollowerAnswers => {
+                Some("a follower's question carries its leader epoch, in which the broker that it asks does lead")
+            }
+            Self::LagUnseenAtEqualEnd => {
+                Some("the in-sync set is smaller than need be, which nothing promises against")
+            }
+            Self::UnknownEpochToHighWatermark => {
+                Some("a follower without an epoch does not ask, and a leader answers with none above what it was asked")
+            }
+            Self::StepUnbounded => Some("the follower's own epochs end within its log, since loading trims them"),
+            Self::LastEpochLost => {
+                Some("within an epoch nothing diverges once a fetch was answered, and the next begins from the cache")
+            }
+            _ => None,
+        }
     }
 }
 

@@ -7,13 +7,15 @@
 //!
 //! What an actor can see of a step it notes in [`Broker::wrong`](super::broker::Broker::wrong).
 
+use smallvec::SmallVec;
+use stateright::Model;
+
 use super::Replication;
-use super::broker::{Broker, Role, wrong};
+use super::broker::{Broker, Parked, Role, wrong};
 use super::controller::{bit, members};
-use super::labels::Trail;
 use super::log::{Log, Offset, Record};
-use super::message::Msg;
-use crate::protocol::Claim;
+use super::message::{Fetched, Msg, Timer};
+use crate::protocol::{Claim, Protocol};
 use crate::world::{Action, ActionOf, World, WorldState};
 
 type State = WorldState<Replication>;
@@ -114,7 +116,7 @@ pub static CLAIMS: &[Claim<Replication>] = &[
         holds: |_, state| state.violated & bit_of::P3_EXACT == 0,
         applies: |_, state| {
             state.network.iter().any(|one| {
-                matches!(one.msg, Msg::FetchReply { answer: super::message::Fetched::Diverging { .. }, .. })
+                matches!(one.msg, Msg::FetchReply { answer: Fetched::Diverging { .. }, .. })
                     || matches!(one.msg, Msg::EpochEndReply { answer: Ok(_), .. })
             })
         },
@@ -191,11 +193,25 @@ pub static CLAIMS: &[Claim<Replication>] = &[
         applies: |_, state| state.actors.controller.now.partition_epoch > 0,
     },
     Claim {
+        id: "P7a",
+        statement: "where nothing moves any more, every live and unfenced replica is in sync",
+        assumption: "the leader lives",
+        holds: |world, state| !(is_quiescent(world, state) && is_led(state)) || everybody_is_in_sync(state),
+        applies: |world, state| is_quiescent(world, state) && is_led(state),
+    },
+    Claim {
         id: "P7b",
-        statement: "a follower is not told more often in a row that its log diverges than it has epochs, and once more",
+        statement: "a follower is not told more often in a row that its log diverges, or is out of range, than it has epochs, and once more",
         assumption: "",
         holds: |_, state| right(state, wrong::P7B),
         applies: always,
+    },
+    Claim {
+        id: "P7c",
+        statement: "where nothing moves any more, the high watermark is at the log's end",
+        assumption: "the leader lives, and so do the in-sync replicas that are not fenced; they are enough",
+        holds: |world, state| !(is_quiescent(world, state) && may_commit(world, state)) || all_is_committed(state),
+        applies: |world, state| is_quiescent(world, state) && may_commit(world, state),
     },
 ];
 
@@ -332,7 +348,6 @@ pub fn step_violations(before: &State, action: &ActionOf<Replication>, after: &S
 }
 
 fn cuts_too_deep(after: &State, new: &Broker, old: &Broker, leader: u8, msg: &Msg) -> bool {
-    use super::message::Fetched;
     let by_epochs = match msg {
         Msg::FetchReply { answer: Fetched::Diverging { .. }, .. } => true,
         Msg::EpochEndReply { answer: Ok(end), .. } => end.end >= 0,
@@ -343,9 +358,85 @@ fn cuts_too_deep(after: &State, new: &Broker, old: &Broker, leader: u8, msg: &Ms
     by_epochs && same && new.log.end < old.log.common_end(&leader.log)
 }
 
-/// Whether nothing is in flight, and nothing is left to happen.
+/// Whether nothing is in flight, no fault and no step of the environment is left, and each thing that recurs (a fetch, the
+/// end of a fetch's wait, the lag time), taken and answered, leads back to the same state.
 #[must_use]
 pub fn is_quiescent(world: &World<Replication>, state: &State) -> bool {
-    let _ = (world, state, Trail::default());
-    state.network.is_empty()
+    if !state.network.is_empty() || !state.actors.controller.log.is_empty() {
+        return false;
+    }
+    let protocol = &world.protocol;
+    let mut left = false;
+    let mut recurs: SmallVec<[ActionOf<Replication>; 8]> = SmallVec::new();
+    for id in 0..=state.actors.count {
+        protocol.timers(&state.actors, id, &mut |timer| match timer {
+            Timer::Poll => recurs.push(Action::Timeout(id, timer)),
+            Timer::Expire { .. } | Timer::Checkpoint | Timer::ShrinkIsr => {}
+            _ => left = true,
+        });
+    }
+    for (id, broker) in state.actors.numbered() {
+        let parked = (0..).zip(&broker.parked).filter(|(_, parked)| **parked != Parked::NONE);
+        recurs.extend(parked.map(|(place, _)| Action::Timeout(id, Timer::Expire { place })));
+        if broker.leads() {
+            recurs.push(Action::Timeout(id, Timer::ShrinkIsr));
+        }
+    }
+    !left
+        && state.actors.numbered().all(|(id, _)| is_answered(state, id))
+        && recurs.into_iter().all(|action| leads_back(world, state, action))
+}
+
+/// Whether each request that a broker waits for waits itself, at who was asked. One that was lost is given up in time.
+fn is_answered(state: &State, id: u8) -> bool {
+    let brokers = state.actors.brokers();
+    brokers[usize::from(id)].outstanding.iter().zip(brokers).all(|(owed, peer)| {
+        *owed == 0 || peer.parked.iter().any(|parked| parked.from == id && parked.sent.round + 1 == *owed)
+    })
+}
+
+fn leads_back(world: &World<Replication>, state: &State, action: ActionOf<Replication>) -> bool {
+    /// More answers than any exchange has.
+    const ANSWERS: usize = 32;
+    let Some(mut at) = world.next_state(state, action) else { return false };
+    for _ in 0..ANSWERS {
+        let Some(envelope) = at.network.first().copied() else { break };
+        let Some(next) = world.next_state(&at, Action::Deliver(envelope)) else { return false };
+        at = next;
+    }
+    // How often the lag time has passed is a matter of the bounds.
+    for (broker, before) in at.actors.all.iter_mut().zip(&state.actors.all) {
+        broker.lags = before.lags;
+    }
+    at.actors == state.actors && at.network.is_empty()
+}
+
+fn leader(state: &State) -> Option<&Broker> {
+    let now = &state.actors.controller.now;
+    let leader = state.actors.brokers().get(usize::from(now.leader))?;
+    (leader.leads() && leader.leader_epoch == now.epoch).then_some(leader)
+}
+
+fn is_led(state: &State) -> bool {
+    leader(state).is_some()
+}
+
+fn everybody_is_in_sync(state: &State) -> bool {
+    let now = &state.actors.controller.now;
+    state.actors.numbered().all(|(id, broker)| {
+        let stays = broker.up && has_returned(state, id, broker) && now.is_active(id);
+        !stays || now.isr & bit(id) != 0
+    })
+}
+
+fn may_commit(world: &World<Replication>, state: &State) -> bool {
+    let now = &state.actors.controller.now;
+    let alive = |member: u8| state.actors.brokers().get(usize::from(member)).is_some_and(|member| member.up);
+    is_led(state)
+        && now.isr.count_ones() >= world.protocol.setting.bounds.effective_min_isr()
+        && members(now.isr).all(|member| alive(member) || !now.is_active(member))
+}
+
+fn all_is_committed(state: &State) -> bool {
+    leader(state).is_none_or(|leader| leader.high == leader.log.end)
 }

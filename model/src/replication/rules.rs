@@ -1,7 +1,7 @@
 //! The variants: which rule each generation of the protocol has (`docs/replication.md` 0.1, 2.3 to 2.6, 10.3).
 //!
-//! The generations before Kafka 4.4 have the oracle's rule for the state of remote replicas, so that each of them shows
-//! its own hole only.
+//! The generations before truncation on fetch have the oracle's rules for the state of remote replicas and for records that
+//! are known, so that each of them shows its own hole only.
 
 /// How a follower finds where its log parts from the leader's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,18 @@ pub enum RemoteState {
     Forgotten,
 }
 
+/// What a leader makes of a record whose partition epoch it has from the controller's answer already (4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownRecord {
+    /// It takes it as any other, and forgets the proposal that it has made since.
+    DropsProposal,
+    /// It says nothing new: the proposal stays.
+    KeepsProposal,
+}
+
 /// The rules of one broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each says whether there is one rule")]
 pub struct Rules {
     /// How a follower truncates.
     pub truncation: Truncation,
@@ -66,6 +76,8 @@ pub struct Rules {
     pub remote: RemoteState,
     /// Whether a follower appends nothing from an epoch above its own (KAFKA-18723).
     pub cuts_newer: bool,
+    /// What a record does that is known already.
+    pub known_record: KnownRecord,
 }
 
 impl Rules {
@@ -77,9 +89,13 @@ impl Rules {
 }
 
 /// The name of the oracle.
-pub const ORACLE: &str = "remote-state-renewed";
+pub const ORACLE: &str = "proposal-kept";
+/// The name of the repair of S14 alone.
+pub const RENEWED: &str = "remote-state-renewed";
+/// The name of what Kafka 4.4 does.
+pub const KAFKA: &str = "kafka-4.4";
 
-const RENEWED: Rules = Rules {
+const REPAIRED: Rules = Rules {
     truncation: Truncation::OnFetch,
     marks: true,
     fence: Fence::Current,
@@ -88,10 +104,13 @@ const RENEWED: Rules = Rules {
     reply: ReplyMatch::OffsetAndEpoch,
     remote: RemoteState::KeptIfNext,
     cuts_newer: true,
+    known_record: KnownRecord::KeepsProposal,
 };
+/// The rule of S14 repaired, and the known record as shipped.
+const SHIPPED_SET: Rules = Rules { known_record: KnownRecord::DropsProposal, ..REPAIRED };
 /// 2.1 to 2.7 below inter-broker protocol 2.7.
 const KIP_320: Rules =
-    Rules { truncation: Truncation::AsksOn, reply: ReplyMatch::Offset, cuts_newer: false, ..RENEWED };
+    Rules { truncation: Truncation::AsksOn, reply: ReplyMatch::Offset, cuts_newer: false, ..REPAIRED };
 const KIP_279: Rules = Rules { fence: Fence::None, asks_fenced: false, ..KIP_320 };
 const KIP_101: Rules = Rules { truncation: Truncation::AsksOnce, marks: false, asks_v0: true, ..KIP_279 };
 
@@ -104,11 +123,12 @@ pub fn rules(variant: &str) -> Option<Rules> {
         "kip-279" => KIP_279,
         "kip-320-first-try" => Rules { fence: Fence::Expected, ..KIP_279 },
         "kip-320" => KIP_320,
-        "kip-320-below-ibp-2.0" => Rules { asks_v0: true, ..KIP_320 },
-        "kafka-4.0" => Rules { reply: ReplyMatch::Offset, cuts_newer: false, ..RENEWED },
-        "kafka-4.4" => Rules { remote: RemoteState::Kept, ..RENEWED },
-        "remote-state-forgotten" => Rules { remote: RemoteState::Forgotten, ..RENEWED },
-        ORACLE => RENEWED,
+        "kip-320-below-ibp-2.0" => Rules { asks_v0: true, fence: Fence::None, asks_fenced: false, ..KIP_320 },
+        "kafka-4.0" => Rules { reply: ReplyMatch::Offset, cuts_newer: false, remote: RemoteState::Kept, ..SHIPPED_SET },
+        KAFKA => Rules { remote: RemoteState::Kept, ..SHIPPED_SET },
+        "remote-state-forgotten" => Rules { remote: RemoteState::Forgotten, ..SHIPPED_SET },
+        RENEWED => SHIPPED_SET,
+        ORACLE => REPAIRED,
         _ => return None,
     })
 }

@@ -38,7 +38,8 @@ pub fn validate_alter_partition(
         }
         () if !members().all(|member| state.replicas.contains(member)) => Err(ErrorCode::InvalidRequest),
         () if !request.isr.contains_key(&requester) => Err(ErrorCode::InvalidRequest),
-        () if !request.recovered && state.recovering && request.isr.len() > 1 => Err(ErrorCode::InvalidRequest),
+        () if !request.recovered && request.isr.len() > 1 => Err(ErrorCode::InvalidRequest),
+        () if !request.recovered && !state.recovering => Err(ErrorCode::InvalidRequest),
         () if request.isr.iter().any(|(member, epoch)| !may_be_member(brokers, *member, *epoch, slip)) => {
             Err(ErrorCode::IneligibleReplica)
         }

@@ -290,6 +290,7 @@ impl Broker {
             outstanding: BTreeMap::new(),
             next_correlation: self.next_correlation,
             future,
+            has_risen: false,
             effects: Effects::default(),
             setup: self.setup.clone(),
         });

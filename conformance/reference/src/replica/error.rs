@@ -71,8 +71,12 @@ error_codes! {
     ElectionNotNeeded = 84 "ELECTION_NOT_NEEDED",
     /// The record has been changed since.
     InvalidUpdateVersion = 95 "INVALID_UPDATE_VERSION",
+    /// The topic's id is not known.
+    UnknownTopicId = 100 "UNKNOWN_TOPIC_ID",
     /// An earlier incarnation of the broker is still registered and alive.
     DuplicateBrokerRegistration = 101 "DUPLICATE_BROKER_REGISTRATION",
+    /// The topic's id is not that of its name.
+    InconsistentTopicId = 103 "INCONSISTENT_TOPIC_ID",
     /// A replica may not be in the ISR.
     IneligibleReplica = 107 "INELIGIBLE_REPLICA",
     /// The change was applied, and moved the leader.

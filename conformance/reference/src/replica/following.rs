@@ -116,6 +116,7 @@ impl Process {
         let Some(entry) = self.entry.filter(|entry| entry.leader == leader && self.belongs(entry, outstanding)) else {
             return Ok(());
         };
+        let same_epoch = entry.leader_epoch == outstanding.leader_epoch;
         match (outstanding.asked, message.content) {
             (Asked::Records(_), Content::FetchReply(reply)) => match reply {
                 Ok(reply) => self.on_fetched(entry, reply),
@@ -123,18 +124,18 @@ impl Process {
                     self.ask_offset(entry, Asked::Latest, OffsetSpec::Latest);
                     Ok(())
                 }
-                Err(error) => self.on_error(error),
+                Err(error) => self.on_error(error, same_epoch),
             },
             (Asked::EpochEnd, Content::OffsetForLeaderEpochReply(reply)) => match reply {
                 Ok(end) => self.on_epoch_end(entry, end),
-                Err(error) => self.on_error(error),
+                Err(error) => self.on_error(error, same_epoch),
             },
             (Asked::Latest | Asked::Earliest, Content::ListOffsetsReply(reply)) => match reply {
                 Ok(listed) => self.on_listed(entry, outstanding.asked, listed),
-                Err(error) => self.on_error(error),
+                Err(error) => self.on_error(error, same_epoch),
             },
             // No answer to what was asked.
-            _ => self.on_error(ErrorCode::UnknownServerError),
+            _ => self.on_error(ErrorCode::UnknownServerError, same_epoch),
         }
     }
 
@@ -155,12 +156,12 @@ impl Process {
         }
     }
 
-    /// An error for the entry that asked: being fenced means that the broker is behind, and metadata will tell; all else
-    /// passes.
+    /// An error for the entry that asked: being fenced in its own epoch means that the broker is behind, and metadata will
+    /// tell; all else passes.
     #[allow(clippy::unnecessary_wraps, reason = "an arm among others that can fail")]
-    fn on_error(&mut self, error: ErrorCode) -> Result<(), LogError> {
+    fn on_error(&mut self, error: ErrorCode, same_epoch: bool) -> Result<(), LogError> {
         match error {
-            ErrorCode::FencedLeaderEpoch if !self.slips(Slip::FencedRetries) => self.fail(),
+            ErrorCode::FencedLeaderEpoch if same_epoch && !self.slips(Slip::FencedRetries) => self.fail(),
             _ => {
                 if let Some(entry) = &mut self.entry {
                     entry.backing_off = true;
@@ -206,7 +207,7 @@ impl Process {
         match self.append_as_follower(wanted) {
             Ok(()) => {}
             Err(LogError::Refused(AppendError::CorruptMessage { .. } | AppendError::InvalidRecord(_))) => {
-                return self.on_error(ErrorCode::UnknownServerError);
+                return self.on_error(ErrorCode::UnknownServerError, true);
             }
             Err(LogError::Refused(_)) => {
                 self.fail();
@@ -289,11 +290,11 @@ impl Process {
 
     /// Cuts the log at an offset; where it ends then, and fetching goes on.
     pub(super) fn truncate(&mut self, to: Offset) -> Result<Offset, LogError> {
+        self.note_truncation(to);
         let to = match self.setup.rules.batch_cut {
             BatchCut::Target => to,
             BatchCut::ActualCut => self.log.batch_start_of(to)?.unwrap_or(to),
         };
-        self.note_truncation(to);
         self.log.truncate_to(to, Self::clock())?;
         Ok(to)
     }

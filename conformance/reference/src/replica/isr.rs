@@ -148,6 +148,7 @@ pub fn on_alter_partition_reply(
         Err(ErrorCode::IneligibleReplica | ErrorCode::OperationNotAttempted) => AlterReaction::RollBack,
         Err(
             ErrorCode::UnknownTopicOrPartition
+            | ErrorCode::UnknownTopicId
             | ErrorCode::FencedLeaderEpoch
             | ErrorCode::InvalidUpdateVersion
             | ErrorCode::InvalidRequest

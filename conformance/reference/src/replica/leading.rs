@@ -36,6 +36,7 @@ impl Process {
         let risen = risen_high_watermark(leader, awaited);
         if let Some(risen) = risen {
             self.log.set_high_watermark(risen);
+            self.has_risen = true;
             self.complete_produces();
         }
     }
@@ -149,7 +150,7 @@ impl Process {
             partition_epoch: self.partition_epoch,
             isr: isr.iter().map(|member| (*member, epoch_of(*member))).collect::<BTreeMap<_, _>>(),
             broker_epoch: self.broker_epoch,
-            recovered: leading.recovered,
+            recovered: true,
         };
         let committed = leading.isr.committed().to_vec();
         self.send_proposal(committed, request);
@@ -177,9 +178,6 @@ impl Process {
             (AlterReaction::Commit, Ok(altered), _) => {
                 self.partition_epoch = self.partition_epoch.max(altered.partition_epoch);
                 self.set_committed(altered.isr);
-                if let Role::Leader(leading) = &mut self.role {
-                    leading.recovered = false;
-                }
                 if !self.slips(Slip::IsrReplyRaisesNothing) {
                     self.raise_high_watermark();
                 }

@@ -39,7 +39,7 @@ pub fn list_offset(
             let offset = log.log_start();
             let epoch = match slip {
                 Some(Slip::EarliestHasCurrentEpoch) => Some(leader_epoch),
-                _ => epochs.epoch_for_offset(offset).filter(|_| offset < log.end_offset()),
+                _ => epochs.epoch_for_offset(offset),
             };
             Ok(ListedOffset { offset, epoch })
         }

@@ -150,7 +150,7 @@ pub struct AlterPartitionRequest {
     pub isr: BTreeMap<BrokerId, BrokerEpoch>,
     /// The sender's incarnation.
     pub broker_epoch: BrokerEpoch,
-    /// Whether the sender was elected uncleanly and says that it has recovered.
+    /// The recovery state `RECOVERED`, which every leader says, also one that was elected uncleanly.
     pub recovered: bool,
 }
 

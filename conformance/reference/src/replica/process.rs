@@ -46,8 +46,6 @@ pub(super) struct Leading {
     pub(super) epoch_start: Offset,
     pub(super) isr: IsrState,
     pub(super) remotes: BTreeMap<BrokerId, RemoteReplica>,
-    /// Whether it was elected uncleanly, which the next proposal says is over.
-    pub(super) recovered: bool,
 }
 
 /// A produce request that waits.
@@ -78,6 +76,8 @@ pub(super) struct Process {
     pub(super) outstanding: BTreeMap<BrokerId, Outstanding>,
     pub(super) next_correlation: Correlation,
     pub(super) future: Future,
+    /// Whether the high watermark has risen in this step.
+    pub(super) has_risen: bool,
     pub(super) effects: Effects,
 }
 
@@ -109,6 +109,10 @@ impl Process {
             Input::Copy => self.copy()?,
             Input::DiskOffline => self.disk_offline(),
             Input::DiskOnline => self.disk_online(),
+        }
+        if std::mem::take(&mut self.has_risen) {
+            // Their checks run again, though a risen high watermark alone answers no follower.
+            self.complete_parked()?;
         }
         self.run_fetcher()?;
         if !self.setup.flushes_epochs_late {

@@ -2,7 +2,9 @@
 
 use crate::storage::batch_builder::{BatchBuilder, BatchHeader};
 use crate::storage::batch_reader::{BatchReader, LogBatch};
+use crate::storage::compression::Compression;
 use crate::storage::error::BatchError;
+use crate::storage::legacy;
 use crate::storage::names::{LeaderEpoch, Millis, Offset};
 use crate::storage::record::Record;
 
@@ -51,9 +53,15 @@ pub fn encode(records: &[LogRecord]) -> Result<Vec<u8>, BatchError> {
     Ok(bytes)
 }
 
-/// One batch of these records, with the epoch of the first.
+/// One batch of these records, with the epoch of the first: without one, in the message format 1.
 pub fn encode_batch(records: &[LogRecord]) -> Result<Vec<u8>, BatchError> {
     let Some(first) = records.first() else { return Ok(Vec::new()) };
+    if first.epoch == LeaderEpoch::NONE {
+        let timed: Vec<Record> = records.iter().map(|record| timed(record.offset, &record.value)).collect();
+        let mut bytes = Vec::new();
+        legacy::write(&mut bytes, 1, Compression::Gzip, None, &timed)?;
+        return Ok(bytes);
+    }
     let header = BatchHeader { leader_epoch: first.epoch, ..BatchHeader::plain(first.offset) };
     let of = |record: &LogRecord| timed(record.offset, &record.value);
     BatchBuilder::new(header).records(records.iter().map(of)).build()

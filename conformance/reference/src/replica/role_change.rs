@@ -44,7 +44,10 @@ impl Process {
         if later_epoch {
             self.future.follow_epoch(record.leader_epoch, self.setup.rules.future);
         }
-        self.complete_parked()
+        if self.leading().is_none() {
+            self.complete_parked()?;
+        }
+        Ok(())
     }
 
     fn make_leader(&mut self, record: &PartitionRecord, partition_epoch: PartitionEpoch) -> Result<(), LogError> {
@@ -85,7 +88,7 @@ impl Process {
         self.entry = None;
         self.failed = false;
         let isr = proposal.unwrap_or_else(|| IsrState::Committed(record.isr.clone()));
-        self.role = Role::Leader(Leading { epoch_start, isr, remotes, recovered: record.recovering });
+        self.role = Role::Leader(Leading { epoch_start, isr, remotes });
         self.raise_high_watermark();
         Ok(())
     }

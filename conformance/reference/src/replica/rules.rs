@@ -186,8 +186,7 @@ generations! {
 }
 
 impl ReplicationRules {
-    /// What they are. The older ones have the repaired rule for what a leader remembers, so that each shows its own fault
-    /// alone.
+    /// What they are. Those before Kafka 4.0 have the repaired rules of a leader, so that each shows its own fault alone.
     #[must_use]
     pub const fn rules(self) -> Rules {
         use EpochRequestVersion::{V0, V1, V2, V3, V4};
@@ -200,7 +199,7 @@ impl ReplicationRules {
             reply_match: ReplyMatch::OffsetAndEpoch,
             appended: Appended::UpToOwnEpoch,
             remote_state: RemoteState::KeptIfNext,
-            pending_proposal: PendingProposal::Forgotten,
+            pending_proposal: PendingProposal::Kept,
             batch_cut: BatchCut::Target,
             future: FutureReplica::EpochExchange,
             slip: None,
@@ -221,6 +220,7 @@ impl ReplicationRules {
             future: FutureReplica::LeaderOffset,
             ..kip_279
         };
+        let renewed = Rules { pending_proposal: PendingProposal::Forgotten, ..oracle };
         match self {
             Self::HighWatermark => Rules { truncation: Truncation::HighWatermark, ..kip_101 },
             Self::Kip101 => kip_101,
@@ -228,11 +228,12 @@ impl ReplicationRules {
             Self::Kip320FirstTry => Rules { fencing: Fencing::ExpectedEpoch, ..kip_279 },
             Self::Kip320BelowIbp20 => Rules { fencing: Fencing::None, sends: V0, ..kip_320 },
             Self::Kip320 => kip_320,
-            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, ..oracle },
-            Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..oracle },
-            Self::RemoteStateRenewed => oracle,
-            Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..oracle },
-            Self::ProposalKept => Rules { pending_proposal: PendingProposal::Kept, ..oracle },
+            // KAFKA-18723 came with KAFKA-18991.
+            Self::Kafka40 => Rules { reply_match: ReplyMatch::Offset, appended: Appended::All, ..renewed },
+            Self::Kafka44 => Rules { remote_state: RemoteState::Kept, ..renewed },
+            Self::RemoteStateRenewed => renewed,
+            Self::RemoteStateForgotten => Rules { remote_state: RemoteState::Forgotten, ..renewed },
+            Self::ProposalKept => oracle,
             Self::BatchBaseAfterCut => Rules { batch_cut: BatchCut::ActualCut, ..oracle },
             Self::FutureReplicaMarked => Rules { future: FutureReplica::MarkOnly, ..oracle },
             Self::FutureReplicaAsksOnce => Rules { future: FutureReplica::LeaderOffset, ..oracle },
@@ -252,15 +253,16 @@ impl Rules {
     }
 }
 
-/// The version of `OffsetsForLeaderEpoch` that a broker sends under an inter-broker protocol, by its major and minor number
-/// (docs/replication.md 0.1; Kafka's `MetadataVersion#offsetForLeaderEpochRequestVersion`).
+/// The version of `OffsetsForLeaderEpoch` that a broker sends under an inter-broker protocol `MAJOR.MINOR-IVSTEP`
+/// (docs/replication.md 0.1; Kafka's `MetadataVersion#offsetForLeaderEpochRequestVersion`): version 1 from 2.0-IV0 on, 2 from
+/// 2.1-IV1, 3 from 2.3-IV1, 4 from 2.8-IV0.
 #[must_use]
-pub const fn offset_for_leader_epoch_version(major: u16, minor: u16) -> EpochRequestVersion {
-    match (major, minor) {
-        (0 | 1, _) => EpochRequestVersion::V0,
-        (2, 0) => EpochRequestVersion::V1,
-        (2, 1 | 2) => EpochRequestVersion::V2,
-        (2, 3..=7) => EpochRequestVersion::V3,
+pub const fn offset_for_leader_epoch_version(major: u16, minor: u16, step: u16) -> EpochRequestVersion {
+    match (major, minor, step) {
+        (0 | 1, ..) => EpochRequestVersion::V0,
+        (2, 0, _) | (2, 1, 0) => EpochRequestVersion::V1,
+        (2, 1 | 2, _) | (2, 3, 0) => EpochRequestVersion::V2,
+        (2, 3..=7, _) => EpochRequestVersion::V3,
         _ => EpochRequestVersion::V4,
     }
 }

@@ -222,15 +222,16 @@ impl Process {
         let committed = self.leading().map(|leading| leading.isr.committed().len());
         let min_isr = if self.slips(Slip::MinIsrNotChecked) { 0 } else { self.min_isr() };
         if let Err(error) = check_produce(committed.is_some(), acks, committed.unwrap_or(0), min_isr) {
-            self.effects.answer = Some(Answer::Refused(error));
+            self.effects.answer = Some(Answer::Refused(error)).filter(|_| acks != Acks::None);
             return Ok(());
         }
         let appended = self.append_as_leader(values)?;
         let base = appended.first_offset;
-        if acks == Acks::All {
-            self.produces.push(PendingProduce { id, base, required: appended.last_offset.next() });
-        } else {
-            self.effects.answer = Some(Answer::Produced(base));
+        match acks {
+            // Nothing is ever said.
+            Acks::None => {}
+            Acks::Leader => self.effects.answer = Some(Answer::Produced(base)),
+            Acks::All => self.produces.push(PendingProduce { id, base, required: appended.last_offset.next() }),
         }
         self.raise_high_watermark();
         // One that need not wait is answered like any request.

@@ -40,6 +40,7 @@ pub fn truncation_target(
     let done = |offset| TruncationTarget { offset, finished: true };
     match () {
         () if !reply.is_defined() => done(own.entry_offset),
+        () if one_answer && own.epochs.latest().is_none() => done(own.entry_offset),
         () if one_answer || slips(Slip::OwnEpochsIgnored) => done(reply.end_offset.min(own.log_end)),
         () if reply.epoch == LeaderEpoch::NONE => match slip {
             Some(Slip::NoEpochMeansHighWatermark) => done(own.entry_offset),

@@ -110,7 +110,10 @@ impl LeaderEpochs {
 
     /// Forgets the leaders that ended at `start` or before; the one that wrote `start` now begins there. Written later.
     pub fn truncate_from_start(&mut self, start: Offset) {
-        self.unwritten |= self.cache.truncate_from_start(start);
+        let before = self.cache.clone();
+        self.cache.truncate_from_start(start);
+        // An entry that is put back as it was need not be written: opening a log that is sound changes nothing.
+        self.unwritten |= self.cache != before;
     }
 
     /// Forgets all; in the file when this returns.

@@ -110,7 +110,15 @@ impl Log {
     pub fn batch_start_of(&self, offset: Offset) -> Result<Option<Offset>, LogError> {
         let Some((_, segment)) = self.segments.range(..=offset).next_back() else { return Ok(None) };
         let Some(found) = segment.find(&*self.fs, offset)? else { return Ok(None) };
-        let base = found.view(&segment.path(FileKind::Log))?.base_offset();
+        let path = segment.path(FileKind::Log);
+        let batch = found.view(&path)?;
+        // The outside of an old format's wrapper tells its last offset alone.
+        let base = if batch.is_legacy() {
+            let records = batch.records().map_err(|e| LogError::corrupt(&path, found.position, e.fault))?;
+            records.first().map_or(batch.base_offset(), |first| first.offset)
+        } else {
+            batch.base_offset()
+        };
         Ok((base < offset).then_some(base))
     }
 

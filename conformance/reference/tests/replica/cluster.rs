@@ -24,7 +24,7 @@ pub(crate) const C: BrokerId = BrokerId(2);
 
 /// The rules that are right.
 pub(crate) const fn oracle() -> Rules {
-    ReplicationRules::RemoteStateRenewed.rules()
+    ReplicationRules::ProposalKept.rules()
 }
 
 pub(crate) const fn offset(offset: i64) -> Offset {

@@ -124,6 +124,8 @@ pub(crate) fn a_fenced_follower_waits_for_metadata(rules: Rules) -> bool {
     cluster.lead(&[A, B], A, 0, &[A, B]);
     cluster.settle(&[A, B]);
     cluster.metadata(A, vec![record(Some(A), 1, &[A, B])]);
+    assert!(cluster.in_flight(A, B).is_empty(), "the fetch waits");
+    cluster.refetch(A, B);
     let told = cluster.in_flight(A, B);
     assert_eq!(told, [Content::FetchReply(Err(ErrorCode::FencedLeaderEpoch))]);
     cluster.settle(&[A, B]);

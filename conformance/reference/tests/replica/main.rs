@@ -8,6 +8,7 @@ mod following;
 mod future;
 mod isr;
 mod leading;
+mod properties;
 mod random;
 mod scenarios;
 mod serving;

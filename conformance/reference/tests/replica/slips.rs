@@ -1,7 +1,7 @@
 //! Each slip breaks a claim that holds without it.
 
 use fencepost_reference::replica::rules::ReplicationRules::{
-    self, HighWatermark, Kip320, Kip320BelowIbp20, RemoteStateRenewed,
+    self, HighWatermark, Kip320, Kip320BelowIbp20, ProposalKept,
 };
 use fencepost_reference::replica::rules::Rules;
 use fencepost_reference::replica::slip::Slip;
@@ -12,7 +12,7 @@ type Claim = fn(Rules) -> bool;
 
 /// Under which rules a slip shows, and by which claim.
 fn broken_by(slip: Slip) -> Option<(ReplicationRules, Claim)> {
-    let oracle = |claim: Claim| Some((RemoteStateRenewed, claim));
+    let oracle = |claim: Claim| Some((ProposalKept, claim));
     let exchange = |claim: Claim| Some((Kip320, claim));
     let old_protocol = |claim: Claim| Some((Kip320BelowIbp20, claim));
     match slip {

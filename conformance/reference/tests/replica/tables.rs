@@ -241,6 +241,7 @@ fn an_answer_to_a_proposal_is_applied_undone_awaited_or_asked_again() {
     }
     for error in [
         ErrorCode::UnknownTopicOrPartition,
+        ErrorCode::UnknownTopicId,
         ErrorCode::FencedLeaderEpoch,
         ErrorCode::InvalidUpdateVersion,
         ErrorCode::InvalidRequest,
@@ -293,7 +294,7 @@ fn a_proposal_is_validated_in_the_order_of_the_table() {
         partition_epoch: PartitionEpoch(partition_epoch),
         isr: isr.iter().map(|(member, of)| (*member, BrokerEpoch(*of))).collect::<BTreeMap<_, _>>(),
         broker_epoch: BrokerEpoch(1),
-        recovered: false,
+        recovered: true,
     };
     let both = [(A, 1), (B, 1)];
     let validate = |requester, request: &AlterPartitionRequest| {
@@ -308,6 +309,10 @@ fn a_proposal_is_validated_in_the_order_of_the_table() {
     assert_eq!(validate(A, &request(3, 6, &both)), Err(ErrorCode::InvalidUpdateVersion), "6");
     assert_eq!(validate(A, &request(3, 7, &[(A, 1), (BrokerId(9), 1)])), Err(ErrorCode::InvalidRequest), "7");
     assert_eq!(validate(A, &request(3, 7, &[(B, 1)])), Err(ErrorCode::InvalidRequest), "7: without the leader");
+    let recovering = |request: AlterPartitionRequest| AlterPartitionRequest { recovered: false, ..request };
+    assert_eq!(validate(A, &recovering(request(3, 7, &both))), Err(ErrorCode::InvalidRequest), "8: with others");
+    let alone = request(3, 7, &[(A, 1)]);
+    assert_eq!(validate(A, &recovering(alone)), Err(ErrorCode::InvalidRequest), "8: it has recovered already");
     assert_eq!(validate(A, &request(3, 7, &[(A, 1), (C, 1)])), Err(ErrorCode::IneligibleReplica), "9: fenced");
     assert_eq!(validate(A, &request(3, 7, &[(A, 1), (B, 0)])), Err(ErrorCode::IneligibleReplica), "9: another epoch");
     assert_eq!(validate(A, &request(3, 7, &[(A, 1), (B, -1)])), Ok(()));
@@ -362,9 +367,21 @@ fn who_leaves_while_the_high_watermark_stands_still_is_eligible() {
 #[test]
 fn the_version_of_the_question_is_that_of_the_inter_broker_protocol() {
     use EpochRequestVersion::{V0, V1, V2, V3, V4};
-    let versions =
-        [(0, 11, V0), (1, 1, V0), (2, 0, V1), (2, 1, V2), (2, 2, V2), (2, 3, V3), (2, 7, V3), (2, 8, V4), (4, 0, V4)];
-    for (major, minor, version) in versions {
-        assert_eq!(offset_for_leader_epoch_version(major, minor), version, "{major}.{minor}");
+    let versions = [
+        ("0.11-IV2", (0, 11, 2), V0),
+        ("1.1-IV0", (1, 1, 0), V0),
+        ("2.0-IV0", (2, 0, 0), V1),
+        ("2.0-IV1", (2, 0, 1), V1),
+        ("2.1-IV0", (2, 1, 0), V1),
+        ("2.1-IV1", (2, 1, 1), V2),
+        ("2.2-IV1", (2, 2, 1), V2),
+        ("2.3-IV0", (2, 3, 0), V2),
+        ("2.3-IV1", (2, 3, 1), V3),
+        ("2.7-IV2", (2, 7, 2), V3),
+        ("2.8-IV0", (2, 8, 0), V4),
+        ("3.6-IV2", (3, 6, 2), V4),
+    ];
+    for (name, (major, minor, step), version) in versions {
+        assert_eq!(offset_for_leader_epoch_version(major, minor, step), version, "{name}");
     }
 }

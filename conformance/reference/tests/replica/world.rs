@@ -15,7 +15,7 @@ use fencepost_reference::replica::election::ElectionKind;
 use fencepost_reference::replica::message::{Content, FetchReply, Fetched, Message};
 use fencepost_reference::replica::metadata::MetadataRecord;
 use fencepost_reference::replica::names::{BrokerEpoch, BrokerId, Correlation, Node, ProduceId};
-use fencepost_reference::replica::observe::{BrokerState, ReplicaRole};
+use fencepost_reference::replica::observe::BrokerState;
 use fencepost_reference::replica::produce::Acks;
 use fencepost_reference::replica::records::LogRecord;
 use fencepost_reference::replica::rules::{Rules, Truncation};
@@ -44,49 +44,80 @@ pub(crate) enum Op {
     Start(u8, Loss),
 }
 
+/// What may happen, and so what holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Assumption {
+    /// Clean elections; no disk of the last one in sync loses anything.
+    Clean,
+    /// Any election and any loss: logs match still, and nothing is served to whom it does not fit.
+    Any,
+}
+
+/// A set-up of the world.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting<'a> {
+    pub(crate) brokers: i32,
+    pub(crate) min_isr: usize,
+    pub(crate) rules: Rules,
+    pub(crate) assumption: Assumption,
+    /// A directory of this machine; else memory.
+    pub(crate) directory: Option<&'a Path>,
+    /// Whether what truncations remove of the epochs is written late.
+    pub(crate) flushes_late: bool,
+}
+
+impl Setting<'_> {
+    pub(crate) const fn new(brokers: i32, min_isr: usize, rules: Rules) -> Self {
+        Self { brokers, min_isr, rules, assumption: Assumption::Clean, directory: None, flushes_late: false }
+    }
+}
+
 #[derive(Debug)]
 enum Disk {
     Memory(Arc<MemoryFs>),
     Real,
 }
 
-struct Host {
-    broker: Broker,
+pub(crate) struct Host {
+    pub(crate) broker: Broker,
     disk: Disk,
     /// How many records of the controller it has applied.
     applied: usize,
     clean: bool,
-    broker_epoch: i64,
+    pub(crate) broker_epoch: i64,
 }
 
 pub(crate) struct World {
     rules: Rules,
-    hosts: BTreeMap<BrokerId, Host>,
-    controller: Controller,
+    pub(crate) assumption: Assumption,
+    pub(crate) hosts: BTreeMap<BrokerId, Host>,
+    pub(crate) controller: Controller,
     records: Vec<MetadataRecord>,
     mail: Vec<Message>,
     /// The log of who sent a fetch, as it was then.
     fetched_with: BTreeMap<(Node, Correlation), Vec<LogRecord>>,
-    committed: BTreeMap<i64, LogRecord>,
+    pub(crate) committed: BTreeMap<i64, LogRecord>,
     produced: BTreeMap<u64, Vec<u8>>,
-    acknowledged: Vec<(i64, Vec<u8>)>,
-    leaders: BTreeMap<i32, BrokerId>,
-    writers: BTreeMap<i32, BrokerId>,
-    high_watermarks: BTreeMap<(BrokerId, i64, i32), i64>,
-    epochs: BTreeMap<(BrokerId, i64), (i32, i32)>,
+    pub(crate) acknowledged: Vec<(i64, Vec<u8>)>,
+    pub(crate) leaders: BTreeMap<i32, BrokerId>,
+    pub(crate) writers: BTreeMap<i32, BrokerId>,
+    pub(crate) high_watermarks: BTreeMap<(BrokerId, i64, i32), i64>,
+    pub(crate) epochs: BTreeMap<(BrokerId, i64), (i32, i32)>,
     next_value: u64,
     pub(crate) steps: usize,
 }
 
-type Verdict = Result<(), String>;
+/// What is broken.
+pub(crate) type Verdict = Result<(), String>;
 
 impl World {
-    pub(crate) fn new(count: i32, min_isr: usize, rules: Rules, directory: Option<&Path>, late: bool) -> Self {
-        let replicas: Vec<_> = (0..count).map(BrokerId).collect();
+    pub(crate) fn new(setting: &Setting<'_>) -> Self {
+        let Setting { brokers, min_isr, rules, assumption, directory, flushes_late } = *setting;
+        let replicas: Vec<_> = (0..brokers).map(BrokerId).collect();
         let host = |id: &BrokerId| {
             let log_dir = directory.map_or_else(|| PathBuf::from("/logs"), |dir| dir.join(format!("broker-{id}")));
             let mut setup = BrokerSetup::new(*id, &replicas, min_isr, rules, &log_dir);
-            setup.flushes_epochs_late = late;
+            setup.flushes_epochs_late = flushes_late;
             let (fs, disk): (SharedFs, Disk) = if directory.is_some() {
                 (Arc::new(RealFs), Disk::Real)
             } else {
@@ -101,6 +132,7 @@ impl World {
         let setup = ControllerSetup { replicas, min_isr, elr: false, unclean_election: false, slip: rules.slip };
         let mut world = Self {
             rules,
+            assumption,
             hosts,
             controller: Controller::new(setup),
             records: Vec::new(),
@@ -120,7 +152,7 @@ impl World {
         world
     }
 
-    fn ids(&self) -> Vec<BrokerId> {
+    pub(crate) fn ids(&self) -> Vec<BrokerId> {
         self.hosts.keys().copied().collect()
     }
 
@@ -135,7 +167,7 @@ impl World {
         self.mail.extend(effects.sends);
     }
 
-    fn state(&self, id: BrokerId) -> Option<BrokerState> {
+    pub(crate) fn state(&self, id: BrokerId) -> Option<BrokerState> {
         // After a power cut the process cannot read either.
         self.hosts[&id].broker.observe().ok().flatten()
     }
@@ -165,7 +197,8 @@ impl World {
                 self.acknowledge(*produce, offset.0);
             }
         }
-        if let Some(below) = effects.truncated_below_high_watermark.first() {
+        let below = effects.truncated_below_high_watermark.first();
+        if let Some(below) = below.filter(|_| self.assumption == Assumption::Clean) {
             return Err(format!("P4e: {id} cuts at {} below {}", below.to, below.high_watermark));
         }
         Ok(Some(effects))
@@ -210,8 +243,11 @@ impl World {
                 self.input(self.pick(n), Input::Checkpoint)?;
             }
             Op::Elect(n) => {
-                let kind =
-                    if n.is_multiple_of(2) { ElectionKind::Preferred } else { ElectionKind::Of(self.pick(n / 2)) };
+                let kind = match n % 3 {
+                    0 if self.assumption == Assumption::Any => ElectionKind::Unclean,
+                    0 | 1 => ElectionKind::Preferred,
+                    _ => ElectionKind::Of(self.pick(n / 3)),
+                };
                 self.control(ControllerInput::Elect(kind));
             }
             Op::Fence(n) => self.control(ControllerInput::Fence(self.pick(n))),
@@ -316,7 +352,8 @@ impl World {
         let last_in_sync = self.controller.state().isr == [id];
         let host = self.hosts.get_mut(&id).expect("a broker");
         if let Disk::Memory(memory) = &host.disk {
-            let loss = if last_in_sync || host.clean { Loss::Nothing } else { loss };
+            let kept = host.clean || (last_in_sync && self.assumption == Assumption::Clean);
+            let loss = if kept { Loss::Nothing } else { loss };
             let disk = Arc::new(memory.after_power_cut(loss));
             host.broker.set_fs(disk.clone());
             host.disk = Disk::Memory(disk);
@@ -341,6 +378,9 @@ impl World {
             }
             self.start(id, Loss::Nothing)?;
             self.control(ControllerInput::Unfence(id));
+        }
+        if self.assumption == Assumption::Any {
+            self.control(ControllerInput::Elect(ElectionKind::Unclean));
         }
         for _ in 0..30 {
             for id in self.ids() {
@@ -373,119 +413,5 @@ impl World {
         let all = ends.iter().all(|(_, at, high_watermark, failed)| *at == end && *high_watermark == end && !failed);
         let in_sync = self.controller.state().isr.len() == self.hosts.len();
         if all && in_sync { Ok(()) } else { Err(format!("P7: {ends:?}, {:?}", self.controller.state())) }
-    }
-
-    fn check(&mut self) -> Verdict {
-        let states: BTreeMap<BrokerId, BrokerState> =
-            self.ids().into_iter().filter_map(|id| Some((id, self.state(id)?))).collect();
-        for (id, state) in &states {
-            self.check_broker(*id, state)?;
-        }
-        self.check_committed(&states)?;
-        Self::check_matching(&states)?;
-        self.check_in_sync(&states)
-    }
-
-    /// P4a, P6, and what this leader commits: P1a.
-    fn check_broker(&mut self, id: BrokerId, state: &BrokerState) -> Verdict {
-        let incarnation = self.hosts[&id].broker_epoch;
-        let epochs = (state.leader_epoch.0, state.partition_epoch.0);
-        let before = self.epochs.insert((id, incarnation), epochs).unwrap_or((-1, -1));
-        if epochs.0 < before.0 || epochs.1 < before.1 || (epochs.0 > before.0 && epochs.1 <= before.1) {
-            return Err(format!("P6c: {id} goes from {before:?} to {epochs:?}"));
-        }
-        let high_watermark = state.high_watermark.0;
-        if high_watermark > state.log_end.0 || high_watermark < state.log_start.0 {
-            return Err(format!("P4a: {id}: {high_watermark} is outside of the log"));
-        }
-        if state.role != ReplicaRole::Leader {
-            return Ok(());
-        }
-        let epoch = state.leader_epoch.0;
-        if *self.leaders.entry(epoch).or_insert(id) != id {
-            return Err(format!("P6a: {id} leads in {epoch} too"));
-        }
-        let known = self.high_watermarks.insert((id, incarnation, epoch), high_watermark).unwrap_or(0);
-        if high_watermark < known {
-            return Err(format!("P4a: {id} falls from {known} to {high_watermark}"));
-        }
-        for record in state.log.iter().filter(|record| record.epoch.0 == epoch) {
-            if *self.writers.entry(epoch).or_insert(id) != id {
-                return Err(format!("P6b: {record:?} at {id}"));
-            }
-        }
-        for record in state.log.iter().filter(|record| record.offset.0 < high_watermark) {
-            let committed = self.committed.entry(record.offset.0).or_insert_with(|| record.clone());
-            if committed != record {
-                return Err(format!("P1a: {id} commits {record:?} where {committed:?} was"));
-            }
-        }
-        Ok(())
-    }
-
-    /// P1b and P1d.
-    fn check_committed(&self, states: &BTreeMap<BrokerId, BrokerState>) -> Verdict {
-        for (offset, value) in &self.acknowledged {
-            if self.committed.get(offset).is_none_or(|record| record.value != *value) {
-                return Err(format!("P1d: {offset} was acknowledged as {value:?}: {:?}", self.committed.get(offset)));
-            }
-        }
-        let controller = self.controller.state();
-        let leader = controller.leader.and_then(|id| Some((id, states.get(&id)?)));
-        let Some((id, state)) = leader.filter(|(_, state)| state.leader_epoch == controller.leader_epoch) else {
-            return Ok(());
-        };
-        self.has_committed(state).map_err(|e| format!("P1b: the leader {id}: {e}"))
-    }
-
-    fn has_committed(&self, state: &BrokerState) -> Verdict {
-        for (offset, record) in &self.committed {
-            let own = usize::try_from(*offset).ok().and_then(|at| state.log.get(at));
-            if own != Some(record) {
-                return Err(format!("{record:?} is committed, and here is {own:?}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// P2a.
-    fn check_matching(states: &BTreeMap<BrokerId, BrokerState>) -> Verdict {
-        for (a, of_a) in states {
-            for (b, of_b) in states.range(..a) {
-                let same = of_a.log.iter().zip(&of_b.log).rposition(|(x, y)| x.epoch == y.epoch);
-                let Some(last) = same else { continue };
-                if of_a.log[..=last] != of_b.log[..=last] {
-                    return Err(format!("P2a: {a} and {b}: {:?} and {:?}", of_a.log, of_b.log));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// P1c, P2b and P4b, for those that are up.
-    fn check_in_sync(&self, states: &BTreeMap<BrokerId, BrokerState>) -> Verdict {
-        let isr = &self.controller.state().isr;
-        let in_sync: Vec<_> = states.iter().filter(|(id, _)| isr.contains(id)).collect();
-        for (id, state) in &in_sync {
-            self.has_committed(state).map_err(|e| format!("P1c: {id}, in sync: {e}"))?;
-            for (other, of_other) in &in_sync {
-                let to = usize::try_from(state.high_watermark.min(of_other.high_watermark).0).unwrap_or(0);
-                if state.log.get(..to) != of_other.log.get(..to) {
-                    return Err(format!("P2b: {id} and {other} below {to}"));
-                }
-            }
-        }
-        for (id, state) in states {
-            let Some(leading) = &state.leading else { continue };
-            // One that the controller has taken out may have lost its disk since.
-            let maximal = leading.isr.iter().chain(leading.pending_isr.iter().flatten());
-            let maximal = maximal.filter(|member| isr.contains(member));
-            for member in maximal.filter_map(|member| Some((member, states.get(member)?))) {
-                if member.1.log_end < state.high_watermark {
-                    return Err(format!("P4b: {id} has {}, and {} ends before", state.high_watermark, member.0));
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -194,6 +194,9 @@ pub fn unreached(label: &str) -> Option<&'static str> {
         "2.2 the checkpoint is below the log's start" => {
             Some("the bounds that delete a segment are too small to clean another first; see fixtures/written")
         }
+        "2.1 a log is worth a round: it is overdue" | "2.1 a log is worth a round, and a dirtier one goes first" => {
+            Some("the model weighs batches and a trace weighs bytes; a trace has one log")
+        }
         _ => None,
     }
 }

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.compaction.CompactionFunction;
 import fencepost.kafka.compaction.CompactionTrace;
+import fencepost.kafka.replication.ReplicationFunction;
+import fencepost.kafka.replication.ReplicationTrace;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -16,7 +18,7 @@ import java.util.Map;
  *
  * <p>Each answer to reset and step echoes the trace (and the step) and is one of {@code ok}, {@code error},
  * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace}, of {@link
- * CompactionTrace} and of {@link Replication}; here nothing knows about groups, logs or brokers. A trace's id begins with its protocol.
+ * CompactionTrace} and of {@link ReplicationTrace}; here nothing knows about groups, logs or brokers. A trace's id begins with its protocol.
  */
 final class DriverProtocol {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -77,7 +79,7 @@ final class DriverProtocol {
         if (traceId.startsWith(COMPACTION)) {
             return new CompactionTrace(configure, logs);
         }
-        return traceId.startsWith(REPLICATION) ? Replication.trace(configure, logs) : new FencingTrace(configure);
+        return traceId.startsWith(REPLICATION) ? new ReplicationTrace(configure, logs) : new FencingTrace(configure);
     }
 
     private void step(JsonNode request, ObjectNode answer) {
@@ -139,7 +141,7 @@ final class DriverProtocol {
         if (id.startsWith(COMPACTION)) {
             return CompactionFunction.decide(given, call, logs);
         }
-        return id.startsWith(REPLICATION) ? Replication.decide(given, call, logs) : FunctionCall.decide(given, call);
+        return id.startsWith(REPLICATION) ? ReplicationFunction.decide(given, call, logs) : FunctionCall.decide(given, call);
     }
 
     /** The problem with the few frames of its stack that tell Kafka's fault from the driver's. */

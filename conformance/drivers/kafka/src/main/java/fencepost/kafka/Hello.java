@@ -16,16 +16,14 @@ final class Hello {
         hello.put("protocol_version", PROTOCOL_VERSION);
         hello.put("name", "Apache Kafka");
         hello.put("version", KafkaRelease.version());
-        hello.set("protocols", Answers.array(Replication.isThere() ? List.of("fencing", "compaction", "replication") : List.of("fencing", "compaction")));
+        hello.set("protocols", Answers.array(List.of("fencing", "compaction", "replication")));
         hello.putArray("variants");
         hello.set("kinds", Answers.array(List.of("wire", "state", "function")));
         var features = hello.putArray("features");
         List.of("targets", "timers", "lagging_high_watermark", "static_members", "classic_members", "transactions",
             "leader_epochs", "bytes", "topics_change", "max_size", "rounds_in_steps", "restart", "crash_in_swap", "followers",
-            "time_look_up", "segment_deletion", "producer_expiration").forEach(features::add);
-        if (Replication.isThere()) {
-            List.of("cluster", "checkpoint_on_demand", "power_loss", "checkpoint_damage", "request_timeouts").forEach(features::add);
-        }
+            "time_look_up", "segment_deletion", "producer_expiration", "cluster", "checkpoint_on_demand", "power_loss",
+            "checkpoint_damage", "request_timeouts", "truncation_effects").forEach(features::add);
         if (KafkaRelease.hasAssignmentInterval()) {
             features.add("assignment_interval");
         }

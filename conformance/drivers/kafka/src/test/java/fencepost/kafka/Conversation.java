@@ -39,6 +39,14 @@ final class Conversation {
             + mapEntries + ",'transaction_protocol':" + transactionProtocol + more + "}");
     }
 
+    /** A conversation about brokers A, B and C, of which A leads epoch 1, each with the record r0; min.insync.replicas is 2. */
+    static Conversation ofCluster() {
+        return begun("replication/test", "{'brokers':['A','B','C'],'min_isr':2}").after(
+            "{'at':['A','B','C'],'do':{'metadata':[{'leader':'A','leader_epoch':1,'isr':['A','B','C']}]}}",
+            "{'at':'A','do':{'produce':{'id':'w0','records':['r0'],'acks':'all'}}}",
+            "{'replicate':{'from':'A','to':['B','C']}}");
+    }
+
     private static Conversation begun(String trace, String configure) {
         Conversation conversation = new Conversation(trace);
         JsonNode answer = conversation.say("{'cmd':'reset','trace':'" + trace + "','configure':" + configure + "}");
@@ -76,6 +84,13 @@ final class Conversation {
         step++;
         return say("{'cmd':'step','trace':'" + trace + "','at':[" + step + "],'broker':'" + broker + "','do':" + operation
             + ",'observe':true}");
+    }
+
+    /** A message arrives, or its sender gives it up: {@code message} is what the replayer says of it. */
+    JsonNode stepAt(String broker, String operation, String message) {
+        step++;
+        return say("{'cmd':'step','trace':'" + trace + "','at':[" + step + "],'broker':'" + broker + "','do':" + operation
+            + ",'message':" + message + ",'observe':true}");
     }
 
     /** Operations that must all be accepted. */

@@ -12,33 +12,20 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.Set;
+import java.util.function.Supplier;
 import kafka.cluster.Partition;
-import kafka.server.DelayedFetch;
-import kafka.server.KafkaConfig;
-import kafka.server.ReplicaFetcherManager;
-import kafka.server.ReplicaManager;
+import kafka.server.*;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiKeys;
-import org.apache.kafka.common.utils.Time;
-import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.server.common.DirectoryEventHandler;
-import org.apache.kafka.server.common.KRaftVersion;
-import org.apache.kafka.server.DelayedActionQueue;
-import org.apache.kafka.server.partition.DefaultAlterPartitionManager;
-import org.apache.kafka.server.purgatory.DelayedOperation;
-import org.apache.kafka.server.purgatory.DelayedOperationPurgatory;
-import org.apache.kafka.server.purgatory.DelayedProduce;
-import org.apache.kafka.server.quota.QuotaFactory;
-import org.apache.kafka.server.quota.QuotaType;
-import org.apache.kafka.server.quota.ReplicationQuotaManager;
 import org.apache.kafka.server.config.ReplicationQuotaManagerConfig;
+import org.apache.kafka.server.purgatory.DelayedOperationPurgatory;
+import org.apache.kafka.server.quota.*;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
-import org.apache.kafka.storage.internals.log.LogManager;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.Option;
@@ -50,7 +37,6 @@ import scala.Option;
  * by itself (threads, timers, schedules).
  */
 final class Broker {
-    private static final long FOREVER_MS = Integer.MAX_VALUE;
     private static final int PURGE_INTERVAL = 1000;
     private static final int PAST_LAG_MS = 1;
 
@@ -63,8 +49,8 @@ final class Broker {
 
     private boolean isUp;
     private InlineScheduler scheduler;
-    private KRaftMetadataCache metadataCache;
-    private LogManager logManager;
+    private MetadataCache metadataCache;
+    private Object logManager;
     private ReplicaManager replicas;
     private ReplicaFetchers fetchers;
     private ControllerChannel controller;
@@ -132,7 +118,11 @@ final class Broker {
     }
 
     Optional<UnifiedLog> log() {
-        return logManager.getLog(Topic.PARTITION);
+        return ReplicaRelease.log(logManager);
+    }
+
+    List<ReplicaFetchers.Truncation> takeTruncationsBelow() {
+        return fetchers.takeTruncationsBelow();
     }
 
     boolean hasFailed() {
@@ -154,7 +144,7 @@ final class Broker {
         }
         int known = partition().map(Partition::getPartitionEpoch).orElse(-1);
         ClusterImage.Change change = cluster.change(records, known);
-        metadataCache.setImage(change.image());
+        ReplicaRelease.setImage(metadataCache, change.image());
         if (change.delta().topicsDelta() != null) {
             replicas.applyDelta(change.delta().topicsDelta(), change.image());
         }
@@ -177,11 +167,7 @@ final class Broker {
 
     void stop() {
         replicas().shutdown(true);
-        try {
-            logManager.shutdown(brokerEpoch);
-        } catch (IOException problem) {
-            throw new UncheckedIOException(problem);
-        }
+        ReplicaRelease.shutDown(logManager, brokerEpoch);
         down();
     }
 
@@ -225,7 +211,7 @@ final class Broker {
     }
 
     private void unlock() {
-        logManager.dirLocks().forEach(lock -> {
+        ReplicaRelease.locks(logManager).forEach(lock -> {
             try {
                 lock.destroy();
             } catch (IOException problem) {
@@ -237,48 +223,28 @@ final class Broker {
     private void boot() {
         cluster.forgetTopic();
         scheduler = new InlineScheduler();
-        metadataCache = new KRaftMetadataCache(id, () -> KRaftVersion.LATEST_PRODUCTION);
-        metadataCache.setImage(cluster.image());
+        metadataCache = ReplicaRelease.newMetadataCache(id);
+        ReplicaRelease.setImage(metadataCache, cluster.image());
         metrics = new Metrics();
         BrokerTopicStats statistics = new BrokerTopicStats();
         LogDirFailureChannel failures = new LogDirFailureChannel(1);
-        logManager = kafka.log.LogManager.apply(config, Set.of(), metadataCache, scheduler, clock, statistics, failures);
-        try {
-            logManager.loadLogs(logManager.currentDefaultConfig(), Map.of(), log -> false);
-        } catch (Exception problem) {
-            throw new IllegalStateException(problem);
-        }
+        logManager = ReplicaRelease.newLogManager(config, metadataCache, scheduler, clock, statistics, failures);
         controller = new ControllerChannel();
         produceTimer = new ManualTimer();
         fetchTimer = new ManualTimer();
-        replicas = newReplicaManager(statistics, failures);
-        fetchers = (ReplicaFetchers) replicas.replicaFetcherManager();
+        QuotaFactory.QuotaManagers quotas = quotas();
+        Supplier<Object> noPurgatory = () -> purgatory("None", new ManualTimer());
+        Object alterPartition = ReplicaRelease.newAlterPartitionManager(controller, scheduler, clock, id, () -> brokerEpoch);
+        replicas = ReplicaRelease.newReplicaManager(purgatory("Produce", produceTimer), purgatory("Fetch", fetchTimer),
+            noPurgatory, () -> brokerEpoch, config, metrics, clock, scheduler, logManager, quotas, metadataCache, failures,
+            statistics, alterPartition, DirectoryEventHandler.NOOP);
+        fetchers = new ReplicaFetchers(config, replicas, metrics, clock, quotas.follower(), metadataCache::metadataVersion,
+            () -> brokerEpoch);
+        ReplicaRelease.replaceFetchers(replicas, fetchers);
         isUp = true;
     }
 
-    private ReplicaManager newReplicaManager(BrokerTopicStats statistics, LogDirFailureChannel failures) {
-        // Used inside of the constructor, where the fields of a subclass are not there yet.
-        KafkaConfig settings = config;
-        KRaftMetadataCache cache = metadataCache;
-        return new ReplicaManager(config, metrics, clock, scheduler, logManager, Option.empty(), quotas(), metadataCache, failures,
-            new DefaultAlterPartitionManager(controller, scheduler, id, () -> brokerEpoch), statistics,
-            Option.apply(this.<DelayedProduce>purgatory("Produce", produceTimer)),
-            Option.apply(this.<DelayedFetch>purgatory("Fetch", fetchTimer)),
-            Option.apply(purgatory("DeleteRecords", new ManualTimer())),
-            Option.apply(purgatory("RemoteFetch", new ManualTimer())),
-            Option.apply(purgatory("RemoteListOffsets", new ManualTimer())),
-            Option.apply(purgatory("ShareFetch", new ManualTimer())),
-            () -> brokerEpoch, Option.empty(), DirectoryEventHandler.NOOP, new DelayedActionQueue()) {
-            @Override
-            public ReplicaFetcherManager createReplicaFetcherManager(
-                Metrics measured, Time time, ReplicationQuotaManager quota
-            ) {
-                return new ReplicaFetchers(settings, this, measured, time, quota, cache::metadataVersion, () -> brokerEpoch);
-            }
-        };
-    }
-
-    private <T extends DelayedOperation> DelayedOperationPurgatory<T> purgatory(String name, ManualTimer timer) {
+    private Object purgatory(String name, ManualTimer timer) {
         return new DelayedOperationPurgatory<>(name, timer, id, PURGE_INTERVAL, false, true);
     }
 

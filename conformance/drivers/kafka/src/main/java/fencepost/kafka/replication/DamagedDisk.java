@@ -34,6 +34,10 @@ final class DamagedDisk {
                 return;
             }
             List<String> lines = Files.readAllLines(file);
+            if (lines.isEmpty()) {
+                // As Kafka makes it where there is none: no entries.
+                return;
+            }
             List<String> entries = new ArrayList<>(lines.subList(LINES_BEFORE_ENTRIES, lines.size()));
             switch (how) {
                 case "empty" -> entries.clear();

@@ -24,10 +24,6 @@ import org.apache.kafka.common.record.*;
 import org.apache.kafka.common.record.internal.*;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.LeaderRecoveryState;
-import org.apache.kafka.server.partition.CommittedPartitionState;
-import org.apache.kafka.server.partition.PendingExpandIsr;
-import org.apache.kafka.server.partition.PendingPartitionChange;
-import org.apache.kafka.server.partition.PendingShrinkIsr;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.replica.ReplicaState;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
@@ -175,7 +171,7 @@ final class PartitionDecision implements AutoCloseable {
     private Reply onAlterPartitionReply(JsonNode given, JsonNode body) throws IOException {
         ArrayNode isr = JSON.arrayNode().add(names.name(1)).add(names.name(2));
         become(1, given.path("leader_epoch").asInt(), isr, given.path("partition_epoch").asInt());
-        MemoryRecords batch = TraceRecords.batch(JSON.arrayNode().add("r"));
+        MemoryRecords batch = TraceRecords.batch(JSON.arrayNode().add("r"), 0);
         log().appendAsLeader(batch, given.path("leader_epoch").asInt());
         broker.shrinkIsr();
         ObjectNode reply = JSON.objectNode();
@@ -187,9 +183,9 @@ final class PartitionDecision implements AutoCloseable {
         }
         broker.controller().answer(Messages.controllerResponse(reply, names));
         broker.settle();
-        boolean isPending = partition().partitionState() instanceof PendingPartitionChange;
+        ReplicaRelease.InSync inSync = ReplicaRelease.inSync(partition());
         String reaction = broker.controller().outstanding() != null ? "sends_again"
-            : isPending ? "waits" : partition().partitionState().isr().size() == 1 ? "commits" : "goes_back";
+            : inSync.proposed().isPresent() ? "waits" : inSync.confirmed().size() == 1 ? "commits" : "goes_back";
         return Reply.of(JSON.objectNode().put("reaction", reaction));
     }
 
@@ -207,7 +203,8 @@ final class PartitionDecision implements AutoCloseable {
             }
         });
         if (proposed.size() > 1) {
-            propose(proposed);
+            ReplicaRelease.propose(partition(),
+                new LeaderAndIsr(1, LEADER_EPOCH, List.copyOf(proposed), LeaderRecoveryState.RECOVERED, 0));
         }
     }
 
@@ -232,17 +229,6 @@ final class PartitionDecision implements AutoCloseable {
             fenced.addObject().put("broker", name).put("broker_epoch", 1).put("fenced", true);
             broker.metadata(fenced);
         }
-    }
-
-    /** A proposal that waits for the controller. */
-    private void propose(Set<Integer> isr) {
-        CommittedPartitionState committed = (CommittedPartitionState) partition().partitionState();
-        LeaderAndIsr sent = new LeaderAndIsr(1, LEADER_EPOCH, List.copyOf(isr), LeaderRecoveryState.RECOVERED, 0);
-        Set<Integer> without = new LinkedHashSet<>(committed.isr());
-        without.removeAll(isr);
-        partition().partitionState_$eq(isr.stream().filter(id -> !committed.isr().contains(id)).findFirst()
-            .<PendingPartitionChange>map(id -> new PendingExpandIsr(id, sent, committed))
-            .orElseGet(() -> new PendingShrinkIsr(without, sent, committed)));
     }
 
     private void become(int leader, int leaderEpoch, JsonNode isr, int partitionEpoch) {

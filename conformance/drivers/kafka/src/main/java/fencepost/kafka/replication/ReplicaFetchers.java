@@ -2,29 +2,29 @@ package fencepost.kafka.replication;
 
 import java.util.ArrayList;
 import java.util.List;
-import kafka.server.FailedPartitions;
-import kafka.server.KafkaConfig;
-import kafka.server.RemoteLeaderEndPoint;
-import kafka.server.ReplicaFetcherManager;
-import kafka.server.ReplicaFetcherThread;
-import kafka.server.ReplicaManager;
-import org.apache.kafka.clients.FetchSessionHandler;
+import java.util.function.Consumer;
+import kafka.server.*;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.utils.*;
-import org.apache.kafka.common.utils.internals.*;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.LeaderEndPoint;
+import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.network.BrokerEndPoint;
-import org.apache.kafka.server.quota.QuotaFactory;
-import org.apache.kafka.server.quota.ReplicationQuotaManager;
+import org.apache.kafka.server.quota.*;
 import scala.Function0;
 
 /** Kafka's fetchers, each at the end of a {@link FetcherLink} instead of in a thread that runs by itself. */
-final class ReplicaFetchers extends ReplicaFetcherManager {
+final class ReplicaFetchers extends FetcherManager {
     private final KafkaConfig config;
     private final ReplicaManager replicas;
-    private final Function0<org.apache.kafka.server.common.MetadataVersion> metadataVersion;
+    private final Function0<MetadataVersion> metadataVersion;
     private final Function0<Object> brokerEpoch;
     private final List<FetcherLink> links = new ArrayList<>();
+    private List<Truncation> truncationsBelow = new ArrayList<>();
+
+    /** A truncation to below the high watermark, and what that was before. */
+    record Truncation(long to, long highWatermark) {
+    }
 
     ReplicaFetchers(
         KafkaConfig config,
@@ -32,7 +32,7 @@ final class ReplicaFetchers extends ReplicaFetcherManager {
         Metrics metrics,
         Time time,
         ReplicationQuotaManager quota,
-        Function0<org.apache.kafka.server.common.MetadataVersion> metadataVersion,
+        Function0<MetadataVersion> metadataVersion,
         Function0<Object> brokerEpoch
     ) {
         super(config, replicas, metrics, time, quota, metadataVersion, brokerEpoch);
@@ -47,12 +47,20 @@ final class ReplicaFetchers extends ReplicaFetcherManager {
         return links;
     }
 
+    /** The truncations to below the high watermark since this was asked last. */
+    List<Truncation> takeTruncationsBelow() {
+        List<Truncation> taken = truncationsBelow;
+        truncationsBelow = new ArrayList<>();
+        return taken;
+    }
+
     @Override
     public ReplicaFetcherThread createFetcherThread(int fetcherId, BrokerEndPoint leader) {
         FetcherLink link = new FetcherLink(leader);
-        LeaderEndPoint endPoint = new RemoteLeaderEndPoint("", link, new FetchSessionHandler(new LogContext(), leader.id()),
+        LeaderEndPoint endPoint = new RemoteLeaderEndPoint("", link, ReplicaRelease.newSessionHandler(leader.id()),
             config, replicas, QuotaFactory.UNBOUNDED_QUOTA, metadataVersion, brokerEpoch);
-        ReplicaFetcherThread fetcher = new Stepped("fetcher-" + leader.id(), endPoint, config, failedPartitions(), replicas);
+        ReplicaFetcherThread fetcher = new Stepped("fetcher-" + leader.id(), endPoint, config, failedPartitions(), replicas,
+            cut -> truncationsBelow.add(cut));
         link.attach(fetcher);
         links.add(link);
         return fetcher;
@@ -64,8 +72,25 @@ final class ReplicaFetchers extends ReplicaFetcherManager {
     }
 
     private static final class Stepped extends ReplicaFetcherThread {
-        Stepped(String name, LeaderEndPoint leader, KafkaConfig config, FailedPartitions failed, ReplicaManager replicas) {
+        private final ReplicaManager replicas;
+        private final Consumer<Truncation> onTruncationBelow;
+
+        Stepped(
+            String name, LeaderEndPoint leader, KafkaConfig config, FailedPartitions failed, ReplicaManager replicas,
+            Consumer<Truncation> onTruncationBelow
+        ) {
             super(name, leader, config, failed, replicas, QuotaFactory.UNBOUNDED_QUOTA, "");
+            this.replicas = replicas;
+            this.onTruncationBelow = onTruncationBelow;
+        }
+
+        @Override
+        public void truncate(TopicPartition partition, OffsetTruncationState to) {
+            long highWatermark = replicas.localLogOrException(partition).highWatermark();
+            if (to.offset() < highWatermark) {
+                onTruncationBelow.accept(new Truncation(to.offset(), highWatermark));
+            }
+            super.truncate(partition, to);
         }
 
         /** It is the link that runs it. */

@@ -7,8 +7,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import kafka.cluster.Partition;
-import org.apache.kafka.server.partition.PartitionState;
-import org.apache.kafka.server.partition.PendingPartitionChange;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.jdk.javaapi.CollectionConverters;
@@ -16,6 +14,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /** What can be seen of a broker's replica. */
 final class ReplicaView {
     private static final int NO_LEADER_EPOCH = -1;
+    private static final int NO_PARTITION_EPOCH = -1;
 
     private ReplicaView() {
     }
@@ -29,14 +28,14 @@ final class ReplicaView {
         view.set("log", log.map(TraceRecords::written).orElseGet(JsonNodeFactory.instance::arrayNode));
         view.put("high_watermark", partition.isPresent() ? log.map(UnifiedLog::highWatermark).orElse(0L)
             : log.map(found -> clamp(broker.checkpointedHighWatermark(), found)).orElse(0L));
-        log.ifPresent(found -> {
-            ArrayNode epochs = view.putArray("epochs");
-            found.leaderEpochCache().epochEntries().forEach(entry ->
-                epochs.addArray().add(entry.epoch()).add(entry.startOffset()));
-            view.put("log_end", found.logEndOffset()).put("log_start", found.logStartOffset());
-        });
+        ArrayNode epochs = view.putArray("epochs");
+        log.ifPresent(found -> found.leaderEpochCache().epochWithOffsets()
+            .forEach((epoch, start) -> epochs.addArray().add(epoch).add(start)));
+        view.put("log_end", log.map(UnifiedLog::logEndOffset).orElse(0L));
+        view.put("log_start", log.map(UnifiedLog::logStartOffset).orElse(0L));
+        view.put("partition_epoch", partition.map(Partition::getPartitionEpoch).orElse(NO_PARTITION_EPOCH));
+        view.put("failed", broker.hasFailed());
         partition.ifPresent(found -> {
-            view.put("partition_epoch", found.getPartitionEpoch()).put("failed", broker.hasFailed());
             if (found.isLeader()) {
                 leader(view, found, names);
             }
@@ -45,13 +44,9 @@ final class ReplicaView {
     }
 
     private static void leader(ObjectNode view, Partition partition, BrokerNames names) {
-        PartitionState state = partition.partitionState();
-        PartitionState committed = state;
-        if (state instanceof PendingPartitionChange pending) {
-            committed = pending.lastCommittedState();
-            view.set("pending_isr", names.written(pending.sentLeaderAndIsr().isr()));
-        }
-        view.set("isr", names.written(committed.isr()));
+        ReplicaRelease.InSync inSync = ReplicaRelease.inSync(partition);
+        view.set("isr", names.written(inSync.confirmed()));
+        inSync.proposed().ifPresent(isr -> view.set("pending_isr", names.written(isr)));
         Map<String, Long> ends = new TreeMap<>();
         for (Replica replica : CollectionConverters.asJava(partition.remoteReplicas())) {
             ends.put(names.name(replica.brokerId()), replica.stateSnapshot().logEndOffset());

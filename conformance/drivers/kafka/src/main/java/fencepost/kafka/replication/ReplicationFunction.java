@@ -99,7 +99,7 @@ public final class ReplicationFunction {
     private static ObjectNode epochs(LeaderEpochFileCache cache) {
         ObjectNode outcome = outcome();
         ArrayNode epochs = outcome.putArray("epochs");
-        cache.epochEntries().forEach(entry -> epochs.addArray().add(entry.epoch()).add(entry.startOffset()));
+        cache.epochWithOffsets().forEach((epoch, start) -> epochs.addArray().add(epoch).add(start));
         return outcome;
     }
 

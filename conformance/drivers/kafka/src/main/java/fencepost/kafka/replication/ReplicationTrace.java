@@ -1,6 +1,7 @@
 package fencepost.kafka.replication;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.Outcome;
@@ -9,6 +10,7 @@ import fencepost.kafka.Skipped;
 import fencepost.kafka.Trace;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -74,7 +76,7 @@ public final class ReplicationTrace implements Trace {
     /** An input to each of the places; what is sent is lost. */
     private Outcome setUp(JsonNode setup) {
         JsonNode at = setup.get("at");
-        Iterable<JsonNode> where = at.isArray() ? at : java.util.List.of(at);
+        Iterable<JsonNode> where = at.isArray() ? at : List.of(at);
         for (JsonNode name : where) {
             if (name.asText().equals(CONTROLLER)) {
                 // It is not driven; what it sent comes as messages and records.
@@ -121,7 +123,19 @@ public final class ReplicationTrace implements Trace {
         place.served().takeProduced().forEach((name, produced) -> completes.put(name,
             produced.error() == null ? produced.answer() : error(produced.error())));
         place.served().takeFetched().forEach((name, fetched) -> completes.put(name, mailbox.complete(name, fetched)));
-        return new Outcome(reply, completes, sends);
+        return new Outcome(reply != null ? reply : truncations(broker), completes, sends);
+    }
+
+    /** A step of a follower answers nothing but what it has cut below the high watermark; null where it has not. */
+    private static Reply truncations(Broker broker) {
+        List<ReplicaFetchers.Truncation> cuts = broker.takeTruncationsBelow();
+        if (cuts.isEmpty()) {
+            return null;
+        }
+        ObjectNode answer = JsonNodeFactory.instance.objectNode();
+        ArrayNode written = answer.putArray("truncated_below_high_watermark");
+        cuts.forEach(cut -> written.addObject().put("to", cut.to()).put("high_watermark", cut.highWatermark()));
+        return Reply.of(answer);
     }
 
     private Reply operate(Place place, JsonNode operation, JsonNode message) {
@@ -144,6 +158,9 @@ public final class ReplicationTrace implements Trace {
             }
             case "offset_for_leader_epoch" -> {
                 return place.served().offsetForLeaderEpoch(body);
+            }
+            case "delete_records" -> {
+                return place.served().deleteRecords(body.asLong());
             }
             case "poll" -> broker.links().stream().filter(FetcherLink::isDelayed).forEach(link -> link.setDelay(null));
             case "deliver" -> deliver(place, body.asText(), message);
@@ -226,6 +243,7 @@ public final class ReplicationTrace implements Trace {
             }
         } while (!observe(null).toString().equals(before));
         leader.served().forget();
+        places.values().forEach(place -> place.broker().takeTruncationsBelow());
     }
 
     private void fetchOnce(Place follower, Place leader) {

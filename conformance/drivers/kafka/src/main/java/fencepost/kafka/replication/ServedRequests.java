@@ -11,9 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
-import kafka.server.ReplicaManager;
+import kafka.server.*;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.ListOffsetsRequestData;
 import org.apache.kafka.common.message.ListOffsetsResponseData;
 import org.apache.kafka.common.message.OffsetForLeaderEpochRequestData;
@@ -27,12 +28,12 @@ import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.ListOffsetsRequest;
 import org.apache.kafka.common.requests.ProduceResponse;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
-import org.apache.kafka.server.quota.QuotaFactory;
+import org.apache.kafka.server.quota.*;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.timer.TimerTask;
-import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.Tuple2;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -99,8 +100,9 @@ final class ServedRequests {
         short acks = ACKS.get(body.path("acks").asText());
         Pending<ProduceResponse.PartitionResponse> pending = new Pending<>(late -> produced.put(name, reply(late)));
         broker.produceTimer().takeNewest();
-        ReplicaRelease.append(broker.replicas(), FOREVER_MS, acks, AppendOrigin.CLIENT,
-            TraceRecords.batch(body.path("records")), pending::answer);
+        long first = broker.log().map(UnifiedLog::logEndOffset).orElse(0L);
+        ReplicaRelease.append(
+            broker.replicas(), FOREVER_MS, acks, TraceRecords.batch(body.path("records"), first), pending::answer);
         broker.replicas().tryCompleteActions();
         ProduceResponse.PartitionResponse response = pending.takeOrWait();
         if (response == null) {
@@ -183,16 +185,36 @@ final class ServedRequests {
         return new Fetched(reply.put("high_watermark", data.highWatermark), records);
     }
 
+    /**
+     * A client's DeleteRecords, as far as the leader itself goes: it does not wait for the followers.
+     *
+     * @return null where it worked
+     */
+    Reply deleteRecords(long offset) {
+        try {
+            broker.replicas().getPartitionOrException(Topic.PARTITION).deleteRecordsOnLeader(offset);
+            return null;
+        } catch (ApiException refused) {
+            return Reply.ofThrown(refused);
+        }
+    }
+
     /** @param replica who asks; -1 for a client */
     Reply listOffsets(JsonNode body, int replica) {
         var partition = new ListOffsetsRequestData.ListOffsetsPartition().setPartitionIndex(0)
             .setCurrentLeaderEpoch(body.path("current_leader_epoch").asInt(NOT_SAID))
-            .setTimestamp(body.path("timestamp").asText().equals("earliest")
-                ? ListOffsetsRequest.EARLIEST_TIMESTAMP : ListOffsetsRequest.LATEST_TIMESTAMP);
+            .setTimestamp(switch (body.path("timestamp").asText()) {
+                case "earliest" -> ListOffsetsRequest.EARLIEST_TIMESTAMP;
+                case "latest" -> ListOffsetsRequest.LATEST_TIMESTAMP;
+                default -> body.path("timestamp").asLong();
+            });
         var topic = new ListOffsetsRequestData.ListOffsetsTopic().setName(Topic.NAME).setPartitions(List.of(partition));
         Pending<ListOffsetsResponseData.ListOffsetsPartitionResponse> pending = new Pending<>(late -> { });
-        ReplicaRelease.listOffsets(broker.replicas(), topic, IsolationLevel.READ_UNCOMMITTED, replica,
-            ApiKeys.LIST_OFFSETS.latestVersion(), pending::answer);
+        broker.replicas().fetchOffset(seq(topic), scala.collection.immutable.Set$.MODULE$.empty(),
+            IsolationLevel.READ_UNCOMMITTED, replica, "", 0, ApiKeys.LIST_OFFSETS.latestVersion(),
+            (error, asked) -> new ListOffsetsResponseData.ListOffsetsPartitionResponse()
+                .setPartitionIndex(asked.partitionIndex()).setErrorCode(error.code()),
+            topics -> pending.answer(List.copyOf(topics).get(0).partitions().get(0)), FOREVER_MS);
         var found = pending.takeOrWait();
         if (found.errorCode() != Errors.NONE.code()) {
             return Reply.of(Errors.forCode(found.errorCode()));
@@ -224,7 +246,7 @@ final class ServedRequests {
         return epoch == NOT_SAID ? Optional.empty() : Optional.of(epoch);
     }
 
-    static <T> Seq<T> seq(T only) {
+    private static <T> Seq<T> seq(T only) {
         return CollectionConverters.asScala(List.of(only)).toSeq();
     }
 

@@ -20,10 +20,10 @@ final class TraceRecords {
     private TraceRecords() {
     }
 
-    /** One batch, as a producer sends it. */
-    static MemoryRecords batch(JsonNode ids) {
+    /** One batch, as a producer sends it. A record's timestamp is the offset that it will get. */
+    static MemoryRecords batch(JsonNode ids, long first) {
         List<SimpleRecord> records = new ArrayList<>();
-        ids.forEach(id -> records.add(record(id.asText())));
+        ids.forEach(id -> records.add(record(first + records.size(), id.asText())));
         return MemoryRecords.withRecords(Compression.NONE, records.toArray(SimpleRecord[]::new));
     }
 
@@ -37,8 +37,8 @@ final class TraceRecords {
         ByteBuffer buffer = ByteBuffer.allocate(written.size() * 128);
         List<SimpleRecord> open = new ArrayList<>();
         for (JsonNode record : written) {
-            open.add(record(record.get(2).asText()));
             long offset = record.get(0).asLong();
+            open.add(record(offset, record.get(2).asText()));
             if (offset < from) {
                 continue;
             }
@@ -88,7 +88,7 @@ final class TraceRecords {
         }
     }
 
-    private static SimpleRecord record(String id) {
-        return new SimpleRecord(0L, null, id.getBytes(StandardCharsets.UTF_8));
+    private static SimpleRecord record(long timestamp, String id) {
+        return new SimpleRecord(timestamp, null, id.getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -5,10 +5,13 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.KafkaRelease;
 import fencepost.kafka.Reply;
+import java.lang.reflect.Constructor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.function.IntPredicate;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
@@ -69,8 +72,7 @@ public final class ControllerDecision {
 
     private Reply elect(String kind) {
         PartitionRegistration before = new PartitionRegistration(partition());
-        PartitionChangeBuilder builder = new PartitionChangeBuilder(
-            before, TOPIC_ID, 0, this::isActive, MetadataVersion.LATEST_PRODUCTION, 1, hasElr())
+        PartitionChangeBuilder builder = newBuilder(before)
             .setDefaultDirProvider(id -> DirectoryId.UNASSIGNED)
             .setElection(switch (kind) {
                 case "preferred" -> PartitionChangeBuilder.Election.PREFERRED;
@@ -85,6 +87,20 @@ public final class ControllerDecision {
             isr.add(id);
         }
         return partition(after.leader, after.leaderEpoch, isr, after.partitionEpoch);
+    }
+
+    /** Whether there are eligible leader replicas is an argument from 4.3 on, and set afterwards before. */
+    private PartitionChangeBuilder newBuilder(PartitionRegistration partition) {
+        IntPredicate isAcceptable = this::isActive;
+        Object[] arguments = {partition, TOPIC_ID, 0, isAcceptable, MetadataVersion.LATEST_PRODUCTION, 1, hasElr()};
+        Constructor<?> constructor = PartitionChangeBuilder.class.getConstructors()[0];
+        PartitionChangeBuilder builder = (PartitionChangeBuilder) KafkaRelease.make(
+            constructor, Arrays.copyOf(arguments, constructor.getParameterCount()));
+        if (constructor.getParameterCount() < arguments.length) {
+            KafkaRelease.call(
+                KafkaRelease.method(PartitionChangeBuilder.class, "setEligibleLeaderReplicasEnabled", 1), builder, hasElr());
+        }
+        return builder;
     }
 
     private Reply alter(JsonNode call) {
