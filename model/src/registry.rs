@@ -14,7 +14,7 @@ use timely::worker::Worker;
 use crate::compaction::Compaction;
 use crate::diagram;
 use crate::distributed;
-use crate::distributed::fingerprint::{Fingerprint, Width};
+use crate::distributed::fingerprint::{Encoder, Fingerprint, Width};
 use crate::distributed::live::{Live, Stopped};
 use crate::distributed::settle::Explored;
 use crate::fencing::Fencing;
@@ -242,18 +242,19 @@ impl<P: Exported> Subject for Typed<P> {
     }
 
     fn identity(&self) -> u64 {
-        struct First(Vec<u8>);
+        struct First(Vec<u8>, Encoder);
         impl<P: Protocol> Visit<P> for First {
             fn state(&mut self, _: &World<P>, state: &WorldState<P>, _: Number) {
                 // A state that can't be encoded makes the search itself fail, with a reason.
-                let _ = distributed::fingerprint::encode(state, &mut self.0);
+                self.0.extend_from_slice(self.1.encode(state).unwrap_or_default());
             }
             fn done(&self) -> bool {
                 false
             }
         }
         let ids = self.0.protocol.properties().iter().map(|claim| claim.id).collect::<Vec<_>>();
-        let mut first = First(format!("{} {:?} {ids:?}", self.0.name, self.0.protocol).into_bytes());
+        let mut first =
+            First(format!("{} {:?} {ids:?}", self.0.name, self.0.protocol).into_bytes(), Encoder::default());
         search::search(&World::new(self.0.protocol.clone()), FIRST_STATES, &Limits::default(), &mut first);
         <u64 as Fingerprint>::of(&first.0)
     }

@@ -10,6 +10,9 @@
 //!              +----------------------- one step deeper ----------------------+
 //! ```
 //!
+//! A state that the worker who made it owns does not go round the loop; it is taken in where it is made, with a hold on
+//! its depth. So one worker alone sends nothing.
+//!
 //! The frontier passes a depth when every record of that depth has been taken in, by whichever worker. So a state is
 //! known by its smallest depth, and all its possible parents have been seen. Expansion goes in chunks, and the operator
 //! gives way between them: what has arrived meanwhile is taken in before more is sent.
@@ -21,14 +24,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stateright::{Expectation, Model, Property};
+use stateright::Model;
 use timely::container::{CapacityContainerBuilder, DrainContainer};
 use timely::dataflow::channels::pact::ExchangeCore;
 use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::{Capability, ConnectLoop, Feedback, Probe};
 use timely::worker::Worker;
 
-use super::fingerprint::{Fingerprint, decode, encode, fingerprint};
+use super::expand::{Expand, Expander, Find};
+use super::fingerprint::Fingerprint;
 use super::known::{DEEPEST, Known};
 use super::live::{Live, Stopped};
 use super::records::{Record, Records};
@@ -43,137 +47,40 @@ const NAP: Duration = Duration::from_millis(20);
 
 /// What one worker has of the state space.
 pub(super) struct Owned<F: Fingerprint> {
+    /// The states that it owns.
     pub known: Known<F>,
-    /// How many states it owns.
-    pub unique: u64,
     /// How many states it made.
     pub generated: u64,
-    /// The depth of its deepest state, in steps.
-    pub depth: u32,
-    /// The first find of each property, of those that this worker made: the least depth, and at that depth the smallest
-    /// fingerprint. Of a property that should always hold, a violation; of one that should hold somewhere, an example.
-    pub first: Vec<Option<(u32, F)>>,
-}
-
-/// A model, as the dataflow sees it: encoded states in, encoded states out. Behind a pointer, so that the dataflow is
-/// compiled once for all models.
-trait Expand<F: Fingerprint> {
-    /// How many properties it has.
-    fn properties(&self) -> usize;
-    /// Makes the initial states.
-    fn start(&mut self, give: &mut dyn FnMut(F, &[u8])) -> Result<(), String>;
-    /// Makes every state one step further than an encoded one, and looks at the properties of that one. Returns how many
-    /// it made.
-    fn expand(
-        &mut self,
-        encoded: &[u8],
-        depth: u32,
-        first: &mut [Option<(u32, F)>],
-        give: &mut dyn FnMut(Record<'_, F>),
-    ) -> Result<u64, String>;
-}
-
-struct Expander<M: Model> {
-    model: M,
-    properties: Vec<Property<M>>,
-    actions: Vec<M::Action>,
-    encoded: Vec<u8>,
-}
-
-impl<M, F> Expand<F> for Expander<M>
-where
-    M: Model,
-    M::State: Serialize + DeserializeOwned,
-    F: Fingerprint,
-{
-    fn properties(&self) -> usize {
-        self.properties.len()
-    }
-
-    fn start(&mut self, give: &mut dyn FnMut(F, &[u8])) -> Result<(), String> {
-        for state in self.model.init_states() {
-            if self.model.within_boundary(&state) {
-                let fingerprint = fingerprint(&state, &mut self.encoded)?;
-                give(fingerprint, &self.encoded);
-            }
-        }
-        Ok(())
-    }
-
-    fn expand(
-        &mut self,
-        encoded: &[u8],
-        depth: u32,
-        first: &mut [Option<(u32, F)>],
-        give: &mut dyn FnMut(Record<'_, F>),
-    ) -> Result<u64, String> {
-        let state: M::State = decode(encoded)?;
-        let parent = F::of(encoded);
-        look(&self.model, &self.properties, &state, (depth, parent), first);
-        self.actions.clear();
-        self.model.actions(&state, &mut self.actions);
-        let mut generated = 0;
-        for action in self.actions.drain(..) {
-            let Some(next) = self.model.next_state(&state, action) else { continue };
-            if !self.model.within_boundary(&next) {
-                continue;
-            }
-            generated += 1;
-            self.encoded.clear();
-            encode(&next, &mut self.encoded)?;
-            give(Record { fingerprint: F::of(&self.encoded), parent, encoded: &self.encoded });
-        }
-        Ok(generated)
-    }
-}
-
-/// Looks at a state's properties, but for those that were found nearer to the start.
-fn look<M: Model, F: Fingerprint>(
-    model: &M,
-    properties: &[Property<M>],
-    state: &M::State,
-    here: (u32, F),
-    first: &mut [Option<(u32, F)>],
-) {
-    for (property, first) in properties.iter().zip(first) {
-        if first.is_some_and(|first| first <= here) {
-            continue;
-        }
-        let found = match property.expectation {
-            Expectation::Always => !(property.condition)(model, state),
-            Expectation::Sometimes => (property.condition)(model, state),
-            // Not decided by looking at states one by one; see `docs/architecture.md`.
-            Expectation::Eventually => false,
-        };
-        if found {
-            *first = Some(here);
-        }
-    }
+    /// The first find of each property, of those that this worker made.
+    pub first: Vec<Find<F>>,
 }
 
 struct Explorer<F: Fingerprint> {
     expander: Box<dyn Expand<F>>,
     owned: Owned<F>,
+    /// This worker, and how many there are.
+    index: u64,
+    peers: u64,
     /// Why it can't go on.
     broken: Option<String>,
 }
 
 impl<F: Fingerprint> Explorer<F> {
-    fn new(expander: Box<dyn Expand<F>>) -> Self {
+    fn new(expander: Box<dyn Expand<F>>, worker: &Worker) -> Self {
         let first = vec![None; expander.properties()];
-        let owned = Owned { known: Known::default(), unique: 0, generated: 0, depth: 0, first };
-        Self { expander, owned, broken: None }
+        let owned = Owned { known: Known::default(), generated: 0, first };
+        Self { expander, owned, index: worker.index() as u64, peers: worker.peers() as u64, broken: None }
     }
 
     /// The initial states that this worker owns.
-    fn start(&mut self, index: u64, peers: u64) -> Waiting {
+    fn start(&mut self) -> Waiting<F> {
         let mut waiting = Waiting::default();
-        let owned = &mut self.owned;
+        let Self { owned, index, peers, .. } = self;
         let started = self.expander.start(&mut |fingerprint, encoded| {
-            if fingerprint.bits() % peers == index {
+            if fingerprint.bits() % *peers == *index {
                 owned.generated += 1;
-                if owned.arrive(fingerprint, fingerprint, 0) {
-                    waiting.push(encoded);
+                if owned.known.insert(fingerprint, fingerprint, 0) {
+                    waiting.push(fingerprint, encoded);
                 }
             }
         });
@@ -181,24 +88,36 @@ impl<F: Fingerprint> Explorer<F> {
         waiting
     }
 
-    fn expand(&mut self, encoded: &[u8], depth: u32, give: &mut dyn FnMut(Record<'_, F>)) -> bool {
-        match self.expander.expand(encoded, depth, &mut self.owned.first, give) {
-            Ok(generated) => self.owned.generated += generated,
-            Err(broken) => self.broken = Some(broken),
+    /// Expands some states of a depth. What they lead to is put with what waits one step deeper, or given away.
+    fn expand(
+        &mut self,
+        depth: u32,
+        waiting: &mut Waiting<F>,
+        deeper: &mut Waiting<F>,
+        give: &mut dyn FnMut(Record<'_, F>),
+    ) {
+        let Self { expander, owned: Owned { known, generated, first }, index, peers, .. } = self;
+        for _ in 0..CHUNK * usize::try_from(*peers).unwrap_or(1) {
+            let Some((fingerprint, encoded)) = waiting.pop() else { break };
+            let made = expander.expand(encoded, (depth, fingerprint), first, &mut |record| {
+                if record.fingerprint.bits() % *peers != *index {
+                    give(record);
+                } else if known.insert(record.fingerprint, record.parent, depth + 1) {
+                    deeper.push(record.fingerprint, record.encoded);
+                }
+            });
+            match made {
+                Ok(made) if made > 0 && depth >= DEEPEST => {
+                    self.broken = Some(format!("a state is more than {DEEPEST} steps from the start"));
+                    break;
+                }
+                Ok(made) => *generated += made,
+                Err(broken) => {
+                    self.broken = Some(broken);
+                    break;
+                }
+            }
         }
-        self.broken.is_none()
-    }
-}
-
-impl<F: Fingerprint> Owned<F> {
-    /// Takes in a state. Returns whether it is new.
-    fn arrive(&mut self, fingerprint: F, parent: F, depth: u32) -> bool {
-        let new = self.known.insert(fingerprint, parent, depth);
-        if new {
-            self.unique += 1;
-            self.depth = self.depth.max(depth);
-        }
-        new
     }
 }
 
@@ -209,13 +128,11 @@ where
     M::State: Serialize + DeserializeOwned,
     F: Fingerprint,
 {
-    let properties = model.properties();
-    run(worker, Box::new(Expander { model, properties, actions: Vec::new(), encoded: Vec::new() }), live)
+    run(worker, Box::new(Expander::new(model)), live)
 }
 
 fn run<F: Fingerprint>(worker: &mut Worker, expander: Box<dyn Expand<F>>, live: &Live) -> Result<Owned<F>, Stopped> {
-    let (index, peers) = (worker.index() as u64, worker.peers());
-    let explorer = Rc::new(RefCell::new(Explorer::new(expander)));
+    let explorer = Rc::new(RefCell::new(Explorer::new(expander, worker)));
     let counters = live.counters(worker);
     let inside = Rc::clone(&explorer);
     let probe = worker.dataflow::<u32, _, _>(|scope| {
@@ -229,8 +146,8 @@ fn run<F: Fingerprint>(worker: &mut Worker, expander: Box<dyn Expand<F>>, live: 
             |capability, info| {
                 let again = scope.activator_for(info.address);
                 // What waits, by depth: seldom more than the depth that is expanded and the next.
-                let mut levels: BTreeMap<u32, (Capability<u32>, Waiting)> = BTreeMap::new();
-                let start = inside.borrow_mut().start(index, peers as u64);
+                let mut levels: BTreeMap<u32, (Capability<u32>, Waiting<F>)> = BTreeMap::new();
+                let start = inside.borrow_mut().start();
                 if !start.is_empty() {
                     levels.insert(0, (capability, start));
                 }
@@ -238,42 +155,37 @@ fn run<F: Fingerprint>(worker: &mut Worker, expander: Box<dyn Expand<F>>, live: 
                     let mut explorer = inside.borrow_mut();
                     input.for_each(|capability, records| {
                         let Some(depth) = capability.least().copied() else { return };
-                        if depth > DEEPEST {
-                            explorer.broken = Some(format!("a state is more than {DEEPEST} steps from the start"));
-                            return;
-                        }
+                        let mut level = levels.remove(&depth);
                         for Record { fingerprint, parent, encoded } in records.drain() {
-                            if explorer.owned.arrive(fingerprint, parent, depth) {
-                                if let Some((_, waiting)) = levels.get_mut(&depth) {
-                                    waiting.push(encoded);
-                                } else if let Some(capability) = capability.retain_least(output.output_index()) {
-                                    let mut waiting = Waiting::default();
-                                    waiting.push(encoded);
-                                    levels.insert(depth, (capability, waiting));
-                                }
+                            if explorer.owned.known.insert(fingerprint, parent, depth) {
+                                let (_, waiting) = level.get_or_insert_with(|| {
+                                    (capability.delayed(&depth, output.output_index()), Waiting::default())
+                                });
+                                waiting.push(fingerprint, encoded);
                             }
                         }
+                        levels.extend(level.map(|level| (depth, level)));
                     });
-                    if let Some(mut level) = levels.first_entry()
+                    if let Some(level) = levels.first_entry()
                         && !frontier.less_equal(level.key())
                     {
-                        let depth = *level.key();
-                        let (capability, waiting) = level.get_mut();
-                        let mut session = output.session(&*capability);
-                        for _ in 0..CHUNK * peers {
-                            let Some(encoded) = waiting.pop() else { break };
-                            if !explorer.expand(encoded, depth, &mut |record| session.give(record)) {
-                                break;
-                            }
-                        }
+                        let (depth, (capability, mut waiting)) = level.remove_entry();
+                        let deeper = levels.remove(&(depth + 1));
+                        let (hold, mut deeper) =
+                            deeper.unwrap_or_else(|| (capability.delayed(&(depth + 1)), Waiting::default()));
+                        let mut session = output.session(&capability);
+                        explorer.expand(depth, &mut waiting, &mut deeper, &mut |record| session.give(record));
                         drop(session);
-                        if waiting.is_empty() {
-                            level.remove();
-                        } else {
+                        if !deeper.is_empty() {
+                            levels.insert(depth + 1, (hold, deeper));
+                        }
+                        if !waiting.is_empty() {
+                            levels.insert(depth, (capability, waiting));
                             again.activate();
                         }
                     }
-                    counters.set(explorer.owned.unique, explorer.owned.generated, explorer.owned.depth);
+                    let Owned { known, generated, .. } = &explorer.owned;
+                    counters.set(known.unique(), *generated, known.deepest());
                 }
             },
         );

@@ -7,6 +7,7 @@
 //! are moved, and not all of the table is there twice.
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry::{Occupied, Vacant};
 
 use super::fingerprint::Fingerprint;
 
@@ -27,6 +28,8 @@ struct Entry<F: Fingerprint> {
 /// The states of one worker.
 pub(super) struct Known<F: Fingerprint> {
     parts: Vec<HashTable<Entry<F>>>,
+    unique: u64,
+    deepest: u32,
 }
 
 /// The bits that choose an owner are the low ones; those of a part must be others, or a worker would have only some of
@@ -43,7 +46,7 @@ fn place(bits: u64) -> u64 {
 
 impl<F: Fingerprint> Default for Known<F> {
     fn default() -> Self {
-        Self { parts: (0..PARTS).map(|_| HashTable::new()).collect() }
+        Self { parts: (0..PARTS).map(|_| HashTable::new()).collect(), unique: 0, deepest: 0 }
     }
 }
 
@@ -53,17 +56,33 @@ impl<F: Fingerprint> Known<F> {
         let bits = fingerprint.bits();
         let stored = fingerprint.to_bytes();
         // Deeper ones are refused before they come here.
-        let depth = u16::try_from(depth).unwrap_or(u16::MAX).to_le_bytes();
-        let table = &mut self.parts[part(bits)];
-        if let Some(entry) = table.find_mut(place(bits), |entry| entry.fingerprint == stored) {
-            if entry.depth == depth && parent < F::from_bytes(entry.parent) {
-                entry.parent = parent.to_bytes();
+        let short = u16::try_from(depth).unwrap_or(u16::MAX).to_le_bytes();
+        let moved = |entry: &Entry<F>| place(F::from_bytes(entry.fingerprint).bits());
+        match self.parts[part(bits)].entry(place(bits), |entry| entry.fingerprint == stored, moved) {
+            Occupied(mut entry) => {
+                let entry = entry.get_mut();
+                if entry.depth == short && parent < F::from_bytes(entry.parent) {
+                    entry.parent = parent.to_bytes();
+                }
+                false
             }
-            return false;
+            Vacant(room) => {
+                room.insert(Entry { fingerprint: stored, parent: parent.to_bytes(), depth: short });
+                self.unique += 1;
+                self.deepest = self.deepest.max(depth);
+                true
+            }
         }
-        let entry = Entry { fingerprint: stored, parent: parent.to_bytes(), depth };
-        table.insert_unique(place(bits), entry, |entry| place(F::from_bytes(entry.fingerprint).bits()));
-        true
+    }
+
+    /// How many states there are.
+    pub(super) fn unique(&self) -> u64 {
+        self.unique
+    }
+
+    /// The depth of the deepest one, in steps.
+    pub(super) fn deepest(&self) -> u32 {
+        self.deepest
     }
 
     /// The parent and the depth of a state.

@@ -11,13 +11,16 @@
 //! | `records` | states on their way: a container of bytes |
 //! | `known` | the states that a worker owns, with their parents |
 //! | `waiting` | the states of a depth that wait for their expansion |
+//! | `expand` | a model, as the dataflow sees it |
 //! | `explore` | the dataflow |
 //! | [`settle`] | sums and paths, after the search |
 //! | [`live`] | what workers show while they run, and how they are stopped |
 //! | [`hosts`] | the hosts file |
 //! | [`meet`] | how processes meet, and refuse each other |
 //! | `link` | that a peer lives, how far it is, why it ends |
-//! | [`team`] | a run: threads, connections, and the watch over them |
+//! | [`team`] | a run, on all workers of all processes |
+//! | `threads` | the workers of this process |
+//! | [`watch`] | the watch over them and over the peers |
 
 pub mod fingerprint;
 pub mod hosts;
@@ -25,11 +28,14 @@ pub mod live;
 pub mod meet;
 pub mod settle;
 pub mod team;
+pub mod watch;
 
+mod expand;
 mod explore;
 mod known;
 mod link;
 mod records;
+mod threads;
 mod waiting;
 
 use serde::Serialize;

@@ -20,7 +20,7 @@ use crate::limits::resident_bytes;
 use crate::path::Indices;
 
 use super::explore::{Owned, step};
-use super::fingerprint::{Fingerprint, fingerprint};
+use super::fingerprint::{Encoder, Fingerprint};
 use super::live::{Live, Stopped};
 
 /// What one worker did.
@@ -107,11 +107,11 @@ where
     let share = Share {
         worker: worker.index(),
         process: live.process_of(worker),
-        unique: owned.unique,
+        unique: owned.known.unique(),
         generated: owned.generated,
         memory_bytes: resident_bytes().unwrap_or(0),
     };
-    let sum = Sum { share, depth: owned.depth, first: owned.first.clone(), remark };
+    let sum = Sum { share, depth: owned.known.deepest(), first: owned.first.clone(), remark };
     let mut sums = gather(worker, sum, live)?;
     sums.sort_by_key(|sum| sum.share.worker);
     let properties = model.properties();
@@ -206,9 +206,9 @@ where
     M::State: Serialize,
     F: Fingerprint,
 {
-    let mut buffer = Vec::new();
+    let mut encoder = Encoder::default();
     let mut along = fingerprints.iter().rev();
-    let mut named = |state: &M::State, wanted: &F| Ok::<_, String>(fingerprint::<F, _>(state, &mut buffer)? == *wanted);
+    let mut named = |state: &M::State, wanted: &F| Ok::<_, String>(F::of(encoder.encode(state)?) == *wanted);
     let lost = |step: usize| format!("the model does not follow a path that it was found by, at step {step}");
     let start = along.next().ok_or_else(|| lost(0))?;
     let mut at = None;

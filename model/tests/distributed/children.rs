@@ -4,6 +4,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use fencepost_model::distributed::fingerprint::Width;
@@ -54,27 +55,27 @@ impl Role {
 
     pub(crate) fn start(&self) -> Running {
         let panics = self.panics_at.map(|sum| sum.to_string()).unwrap_or_default();
-        let child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--ignored", "--exact", "children::child", "--nocapture", "--test-threads=1"])
-            .env("CHILD_HOSTS", &self.hosts)
-            .env("CHILD_PROCESS", self.process.to_string())
-            .env("CHILD_WORKERS", self.workers.to_string())
-            .env("CHILD_TOP", self.top.to_string())
-            .env("CHILD_PAUSE", self.pause_ms.to_string())
-            .env("CHILD_PANICS", panics)
-            .env("CHILD_MODELS", self.models.to_string())
-            .env("CHILD_WAIT", self.wait.to_string())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("started");
-        Running { child }
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        Running::of(
+            command
+                .args(["--ignored", "--exact", "children::child", "--nocapture", "--test-threads=1"])
+                .env("CHILD_HOSTS", &self.hosts)
+                .env("CHILD_PROCESS", self.process.to_string())
+                .env("CHILD_WORKERS", self.workers.to_string())
+                .env("CHILD_TOP", self.top.to_string())
+                .env("CHILD_PAUSE", self.pause_ms.to_string())
+                .env("CHILD_PANICS", panics)
+                .env("CHILD_MODELS", self.models.to_string())
+                .env("CHILD_WAIT", self.wait.to_string()),
+        )
     }
 }
 
 /// A process that runs.
 pub(crate) struct Running {
-    pub(crate) child: Child,
+    child: Child,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
 }
 
 /// How a process ended.
@@ -87,7 +88,11 @@ pub(crate) struct Ended {
 
 impl Running {
     pub(crate) fn of(command: &mut Command) -> Self {
-        Self { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started") }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        // Read as it is written: a process whose pipe is full waits.
+        let stdout = read(child.stdout.take().expect("piped"));
+        let stderr = read(child.stderr.take().expect("piped"));
+        Self { child, stdout, stderr }
     }
 
     /// Waits for its end; one that does not come is a failure.
@@ -95,9 +100,8 @@ impl Running {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("waited") {
-                let (mut stdout, mut stderr) = (String::new(), String::new());
-                self.child.stdout.take().expect("piped").read_to_string(&mut stdout).expect("read");
-                self.child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("read");
+                let stdout = self.stdout.recv().expect("read");
+                let stderr = self.stderr.recv().expect("read");
                 return Ended { code: status.code(), stdout, stderr };
             }
             assert!(start.elapsed() < limit, "it does not end");
@@ -109,6 +113,17 @@ impl Running {
         let killed = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
         assert!(killed.expect("kill").success());
     }
+}
+
+fn read(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (tell, text) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).expect("read");
+        // Nobody asks for what a process said that was killed.
+        let _ = tell.send(text);
+    });
+    text
 }
 
 impl Drop for Running {
