@@ -20,7 +20,7 @@ use crate::children::{Running, hosts_file};
 
 /// The largest configuration that is run without optimisation, in states: `cargo test` is to end in minutes. With
 /// optimisation, as `.ci/run spread` runs it, all are.
-const LARGEST: u64 = if cfg!(debug_assertions) { 2_000 } else { u64::MAX };
+const LARGEST: u64 = if cfg!(debug_assertions) { 5_000 } else { u64::MAX };
 /// How long two processes may take for a protocol.
 const LIMIT: Duration = Duration::from_secs(900);
 
@@ -71,7 +71,10 @@ fn outcome(report: &Report) -> Vec<Outcome> {
 fn assert_the_same_on(protocol: &str) {
     let registry = Registry::shipped();
     let globs = smoke(&registry, protocol);
-    assert!(!globs.is_empty(), "{protocol} has a configuration that is small enough");
+    if globs.is_empty() {
+        assert!(cfg!(debug_assertions), "{protocol} has a configuration that is small enough");
+        return;
+    }
     let local = report(&registry, &globs, 1);
     let one = outcome(&local);
     assert!(one.len() >= globs.len(), "every configuration has verdicts");
@@ -110,22 +113,12 @@ fn assert_two_processes(protocol: &str, globs: &[String], code: i32, one: &[Outc
 }
 
 #[test]
-fn fencing_is_the_same_on_any_number_of_workers_and_on_two_processes() {
-    assert_the_same_on("fencing");
-}
-
-#[test]
-fn compaction_is_the_same_on_any_number_of_workers_and_on_two_processes() {
-    assert_the_same_on("compaction");
-}
-
-#[test]
-fn replication_is_the_same_on_any_number_of_workers_and_on_two_processes() {
-    assert_the_same_on("replication");
-}
-
-#[test]
-fn no_protocol_is_left_out() {
-    let names: Vec<_> = Registry::shipped().protocols.iter().map(|entry| entry.name).collect();
-    assert_eq!(names, ["fencing", "compaction", "replication"]);
+fn every_protocol_is_the_same_on_one_two_and_four_workers_and_on_two_processes() {
+    let registry = Registry::shipped();
+    // Side by side, so that a processor that waits in one of them works in another.
+    std::thread::scope(|scope| {
+        for entry in &registry.protocols {
+            scope.spawn(|| assert_the_same_on(entry.name));
+        }
+    });
 }
