@@ -194,9 +194,9 @@ mod tests {
         let mut encoder = Encoder::default();
         for length in [0, 1, ROOM - 2, ROOM, 5 * ROOM] {
             let state: Vec<u16> = (0..length).map(|at| u16::try_from(at % 300).expect("small")).collect();
-            let encoded = encoder.encode(&state).expect("encoded");
-            assert_eq!(encoded, postcard::to_stdvec(&state).expect("encoded"));
-            assert_eq!(decode::<Vec<u16>>(encoded), Ok(state));
+            let bytes = encoder.encode(&state).expect("encoded");
+            assert_eq!(bytes, postcard::to_stdvec(&state).expect("encoded"));
+            assert_eq!(decode::<Vec<u16>>(bytes), Ok(state));
         }
     }
 }

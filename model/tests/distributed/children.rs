@@ -24,9 +24,9 @@ pub(crate) fn ports(count: usize) -> Vec<u16> {
 /// A hosts file of processes on this machine.
 pub(crate) fn hosts_file(directory: &Path, processes: usize) -> (PathBuf, Vec<u16>) {
     let ports = ports(processes);
-    let text: String = ports.iter().map(|port| format!("127.0.0.1:{port}\n")).collect();
+    let text: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
     let path = directory.join("hosts");
-    std::fs::write(&path, text).expect("written");
+    std::fs::write(&path, text.join("\n")).expect("written");
     (path, ports)
 }
 

@@ -72,7 +72,7 @@ fn assert_the_same_on(protocol: &str) {
     let registry = Registry::shipped();
     let globs = smoke(&registry, protocol);
     if globs.is_empty() {
-        assert!(cfg!(debug_assertions), "{protocol} has a configuration that is small enough");
+        assert_ne!(LARGEST, u64::MAX, "{protocol} has smoke configurations");
         return;
     }
     let local = report(&registry, &globs, 1);
