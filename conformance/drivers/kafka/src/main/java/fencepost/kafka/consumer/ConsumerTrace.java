@@ -26,10 +26,10 @@ import org.apache.kafka.common.Node;
  */
 public final class ConsumerTrace implements Trace {
     private static final String CONSUMER = "consumer";
-    private static final short METADATA_VERSION = 13;
+    static final short METADATA_VERSION = 13;
     /** The last in which leader epochs are not reliable. */
     private static final short OLD_METADATA_VERSION = 8;
-    private static final int FIRST_PORT = 9100;
+    static final int FIRST_PORT = 9100;
     private static final int COORDINATOR = 1000;
     private static final int MOST_READS = 1000;
 

@@ -51,6 +51,7 @@ final class ReaderProcess implements AutoCloseable {
     }
 
     private final Settings settings;
+    private final List<Node> nodes;
     private final Time time;
     private final ScriptedClient client;
     private final SubscriptionState subscriptions;
@@ -59,6 +60,7 @@ final class ReaderProcess implements AutoCloseable {
 
     ReaderProcess(Settings settings, int number, List<Node> nodes, Coordinator coordinator) {
         this.settings = settings;
+        this.nodes = nodes;
         time = settings.isNewer() ? new ShiftedClock() : new ManualClock();
         client = new ScriptedClient(time, nodes, coordinator);
         ConsumerConfig config = config(settings, number);
@@ -69,11 +71,26 @@ final class ReaderProcess implements AutoCloseable {
         consumer = ConsumerRelease.newConsumer(
             logContext, time, config, new StringDeserializer(), client, subscriptions, metadata);
         ApiVersions versions = ConsumerRelease.apiVersions(consumer, settings.isNewer());
-        NodeApiVersions known = settings.oldBrokers()
+        fill(versions, settings.oldBrokers());
+    }
+
+    private void fill(ApiVersions versions, boolean oldBrokers) {
+        NodeApiVersions known = oldBrokers
             ? NodeApiVersions.create(
                 ApiKeys.OFFSET_FOR_LEADER_EPOCH.id, FIRST_OFFSET_FOR_LEADER_EPOCH, LAST_WITHOUT_EPOCHS)
             : NodeApiVersions.create();
         nodes.forEach(node -> versions.update(node.idString(), known));
+    }
+
+    /** What a client would know of the brokers' requests. */
+    ApiVersions versions(boolean oldBrokers) {
+        ApiVersions versions = new ApiVersions();
+        fill(versions, oldBrokers);
+        return versions;
+    }
+
+    ConsumerMetadata metadata() {
+        return metadata;
     }
 
     private static ConsumerConfig config(Settings settings, int number) {
