@@ -45,7 +45,9 @@ final class ScriptedClient implements KafkaClient {
     private int correlation;
     private boolean isWoken;
     private long activity;
-    private long idlePolls;
+    private int idlePolls;
+    private int idleTimes;
+    private Runnable whenIdle;
 
     ScriptedClient(Time time, List<Node> nodes, Coordinator coordinator) {
         this.time = time;
@@ -65,9 +67,13 @@ final class ScriptedClient implements KafkaClient {
         return activity;
     }
 
-    /** How often somebody looked, since something was sent or has arrived last, and found nothing. */
-    synchronized long idlePolls() {
-        return ready.isEmpty() ? idlePolls : 0;
+    /** What to do, once, when somebody has looked so often from now on, or since something happened last, and found nothing. */
+    synchronized void whenIdle(int times, Runnable what) {
+        idleTimes = times;
+        idlePolls = 0;
+        whenIdle = what;
+        isWoken = true;
+        notifyAll();
     }
 
     /** The answer to a request arrives, or its failure where there is none; nothing happens if it is no longer under way. */
@@ -122,7 +128,20 @@ final class ScriptedClient implements KafkaClient {
     public List<ClientResponse> poll(long timeoutMs, long now) {
         List<ClientResponse> arrived = take(timeoutMs);
         arrived.forEach(ClientResponse::onComplete);
+        Runnable idle = takeIdle();
+        if (idle != null) {
+            idle.run();
+        }
         return arrived;
+    }
+
+    private synchronized Runnable takeIdle() {
+        if (idlePolls < idleTimes) {
+            return null;
+        }
+        Runnable idle = whenIdle;
+        whenIdle = null;
+        return idle;
     }
 
     private synchronized List<ClientResponse> take(long timeoutMs) {
