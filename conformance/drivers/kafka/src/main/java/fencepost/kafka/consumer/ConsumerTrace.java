@@ -44,6 +44,8 @@ public final class ConsumerTrace implements Trace {
     private ReaderProcess process;
     private int processes;
     private boolean isAssigned;
+    /** Whether this process has heard of the topic. */
+    private boolean hasHeard;
     /** What was heard before there was an assignment; a client asks again when there is one. */
     private JsonNode heardBefore;
 
@@ -66,6 +68,7 @@ public final class ConsumerTrace implements Trace {
         process = new ReaderProcess(settings, processes, nodes, coordinator);
         labels.clear();
         isAssigned = false;
+        hasHeard = false;
         heardBefore = null;
     }
 
@@ -213,6 +216,7 @@ public final class ConsumerTrace implements Trace {
         process.consumer().assign(List.of(ReaderProcess.PARTITION));
         isAssigned = true;
         if (heardBefore != null) {
+            hasHeard = true;
             process.hear(messages.metadata(heardBefore, metadataVersion()));
         }
     }
@@ -251,8 +255,12 @@ public final class ConsumerTrace implements Trace {
             heardBefore = body;
             return ReaderProcess.Polled.NOTHING;
         }
+        // What is committed came with the assignment; Kafka asks for it when it is polled, which sends nothing else as long as
+        // no leader is known.
+        ReaderProcess.Polled before = hasHeard ? ReaderProcess.Polled.NOTHING : process.poll();
+        hasHeard = true;
         process.hear(messages.metadata(body, metadataVersion()));
-        return process.poll();
+        return before.thrown() == null ? process.poll() : before;
     }
 
     private short metadataVersion() {

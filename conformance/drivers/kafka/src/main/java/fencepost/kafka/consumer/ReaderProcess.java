@@ -68,7 +68,7 @@ final class ReaderProcess implements AutoCloseable {
         this.settings = settings;
         this.nodes = nodes;
         time = settings.isNewer() ? new ShiftedClock() : new ManualClock();
-        client = new ScriptedClient(time, nodes, coordinator);
+        client = new ScriptedClient(time, nodes, coordinator, settings.isNewer());
         ConsumerConfig config = config(settings, number);
         Object logContext = ConsumerRelease.newLogContext();
         subscriptions = ConsumerRelease.make(SubscriptionState.class, logContext, AutoOffsetResetStrategy.fromString(settings.reset()));
