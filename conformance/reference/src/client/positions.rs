@@ -33,12 +33,11 @@ impl Client {
     fn epoch_of_sought(&self, offset: Offset) -> Option<LeaderEpoch> {
         let partition = self.partition.as_ref()?;
         match self.setup.rules.detection {
-            Detection::None | Detection::LeaderNotAfterSeek => None,
             Detection::Leader | Detection::Validation if self.setup.rules.remembers() => {
                 partition.history.epoch_before(offset)
             }
             Detection::Leader => partition.last_read,
-            Detection::Validation => None,
+            Detection::None | Detection::Validation | Detection::LeaderNotAfterSeek => None,
         }
     }
 
