@@ -93,6 +93,20 @@ def measure(binary, configuration, way):
     return {"seconds": seconds, "user": user, "others": others, "peak": peak, "counts": (said["unique"], said["generated"])}
 
 
+def tables(results):
+    """Of (configuration, states, {way: (seconds, user CPU, bytes a state)}): a table each of what was measured."""
+    def table(what, cell, last=None):
+        yield f"\n{what}:\n"
+        yield " | ".join(["| configuration | states", *WAYS]) + (" | 2 workers to 1 |" if last else " |")
+        yield "|---" + "|---:" * (1 + len(WAYS) + bool(last)) + "|"
+        for configuration, states, ways in results:
+            cells = [cell(ways[way]) for way in WAYS] + ([last(ways)] if last else [])
+            yield " | ".join([f"| {configuration} | {states:,}", *cells]) + " |"
+    yield from table("Seconds", lambda found: f"{found[0]:.2f}", lambda ways: f"{ways['1 worker'][0] / ways['2 workers'][0]:.2f} times")
+    yield from table("User CPU time, in seconds", lambda found: f"{found[1]:.2f}")
+    yield from table("Bytes a state", lambda found: f"{found[2]:.0f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("configurations", nargs="*", default=SIZES, metavar="CONFIGURATION")
@@ -101,8 +115,7 @@ def main():
     parser.add_argument("--binary", default=str(ROOT / "target/release/fencepost-model"))
     arguments = parser.parse_args()
     _, _, _, empty, _ = run([[arguments.binary, "check", "--list"]])
-    lines = ["| configuration | states | way | seconds | user CPU, s | unique/s | bytes a state |", "|---|---:|---|---:|---:|---:|---:|"]
-    every = []
+    every, results = [], []
     for configuration in arguments.configurations:
         rounds = {way: [] for way in WAYS}
         for _ in range(arguments.rounds):
@@ -112,19 +125,20 @@ def main():
         if len(counts) != 1:
             sys.exit(f"{configuration}: not the same states: {counts}")
         unique = counts.pop()[0]
+        results.append((configuration, unique, {}))
         for way, found in rounds.items():
             every += found
             best = min(found, key=lambda one: one["seconds"])
             user = min(one["user"] for one in found)
             processes = 2 if way == "2 processes" else 1
             memory = max(0, min(one["peak"] for one in found) - processes * empty) / unique
-            lines.append(f"| {configuration} | {unique:,} | {way} | {best['seconds']:.2f} | {user:.2f} | "
-                         f"{unique / best['seconds']:,.0f} | {memory:.0f} |")
-            print(lines[-1], flush=True)
+            results[-1][2][way] = (best["seconds"], user, memory)
+            print(f"{configuration}, {way}: {best['seconds']:.2f} s, {user:.2f} s user, {memory:.0f} B a state", flush=True)
     busy = sum(one["others"] for one in every) / sum(one["seconds"] for one in every)
-    note = (f"The fastest of {arguments.rounds} rounds on {os.cpu_count()} processors, of which other processes took {busy:.1f} "
-            "meanwhile. The user CPU time is the least of the rounds; bytes a state is the peak of the memory of all processes.")
-    table = f"{BEGIN}\n{note}\n\n" + "\n".join(lines) + f"\n\n{END}"
+    rounds = "One round" if arguments.rounds == 1 else f"The fastest of {arguments.rounds} rounds"
+    note = (f"{rounds} on {os.cpu_count()} processors, of which other programs took {busy:.1f} meanwhile. Memory is the peak of all\n"
+            "processes together.")
+    table = f"{BEGIN}\n{note}\n" + "\n".join(tables(results)) + f"\n\n{END}"
     print(table)
     if arguments.table:
         page = arguments.table.read_text()
