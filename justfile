@@ -70,7 +70,11 @@ kafka VERSION="4.4.0":
     bash conformance/drivers/kafka/replay {{VERSION}}
     bash conformance/drivers/kafka/replay-at {{VERSION}}
 
-# The same on the four releases.
+# The traces of consumers on the newer of Kafka's two consumers; `kafka` has built its driver, and replayed them on the classic one.
+kafka-consumer VERSION="4.4.0":
+    bash conformance/drivers/kafka/replay-consumer {{VERSION}}
+
+# The same as `kafka` on the four releases.
 kafka-all: (kafka "4.4.0") (kafka "4.3.1") (kafka "4.2.1") (kafka "4.1.2")
 
 # Build the driver with a real broker behind it, and run its tests.
