@@ -24,7 +24,14 @@ pub(crate) enum Op {
     Follow(u8),
     Append(u8),
     RaiseHighWatermark(u8),
+    /// Metadata that may be old; but a new process hears none that are older than what the one before it knew.
     Hear(u8),
+    /// The same without that.
+    HearOld(u8),
+    /// Metadata that are up to date.
+    HearNow,
+    /// A request is served, and its answer arrives at once.
+    Exchange(u8),
     Serve(u8),
     Answer(u8),
     Lose(u8),
@@ -56,6 +63,9 @@ pub(crate) struct World {
     /// Who led, in the order of the epochs.
     leaders: Vec<(BrokerId, LeaderEpoch)>,
     committed: Vec<Record>,
+    /// Which leaders the client has heard of, and those that a process before it had.
+    heard: usize,
+    known: usize,
     client: Client,
     requests: Vec<Request>,
     answers: Vec<Given>,
@@ -88,6 +98,8 @@ impl World {
             brokers: (0..BROKERS).map(broker).collect(),
             leaders: Vec::new(),
             committed: Vec::new(),
+            heard: 0,
+            known: 0,
             client: Client::new(setup),
             requests: Vec::new(),
             answers: Vec::new(),
@@ -140,8 +152,14 @@ impl World {
                 Ok(())
             }
             Op::Hear(which) => {
-                let (leader, epoch) = self.leaders[choose(&self.leaders, which).expect("one led")];
-                self.input(Input::Metadata { leader: Some(leader), epoch: Some(epoch), topic: TopicId::FIRST }, None)
+                let known = self.known;
+                self.hear(known + choose(&self.leaders[known..], which).expect("one led"))
+            }
+            Op::HearOld(which) => self.hear(choose(&self.leaders, which).expect("one led")),
+            Op::HearNow => self.hear(self.leaders.len() - 1),
+            Op::Exchange(which) => {
+                self.step(&Op::Serve(which))?;
+                self.step(&Op::Answer(u8::try_from(self.answers.len().saturating_sub(1)).expect("few")))
             }
             Op::Serve(which) => {
                 if let Some(at) = choose(&self.requests, which) {
@@ -170,6 +188,7 @@ impl World {
             Op::Elapse => self.input(Input::Elapse, None),
             Op::Restart => {
                 let committed = self.client.committed();
+                self.known = self.heard;
                 self.input(Input::Restart, None)?;
                 match committed {
                     Some(_) => self.input(Input::Assign { committed, history: Vec::new() }, None),
@@ -181,6 +200,12 @@ impl World {
                 }
             }
         }
+    }
+
+    fn hear(&mut self, at: usize) -> Result<(), String> {
+        self.heard = self.heard.max(at);
+        let (leader, epoch) = self.leaders[at];
+        self.input(Input::Metadata { leader: Some(leader), epoch: Some(epoch), topic: TopicId::FIRST }, None)
     }
 
     fn follow(&mut self, id: BrokerId) {
@@ -288,8 +313,7 @@ impl World {
         self.requests.clear();
         self.answers.clear();
         self.client.lose_requests();
-        let last = u8::try_from(self.leaders.len() - 1).expect("few");
-        self.step(&Op::Hear(last))?;
+        self.step(&Op::HearNow)?;
         for _ in 0..50 {
             let (leader, _) = *self.leaders.last().expect("one led");
             let view = self.brokers[&leader].view();
