@@ -12,7 +12,7 @@ use fencepost_reference::client::names::{BrokerId, Correlation, LeaderEpoch, Off
 use fencepost_reference::client::reader::{Client, ClientSetup, Effects, Input, Returned};
 use fencepost_reference::client::record::Entry;
 use fencepost_reference::client::reset::ResetStrategy;
-use fencepost_reference::client::rules::Rules;
+use fencepost_reference::client::rules::{Lookup, Rules};
 use fencepost_reference::storage::epoch_cache::EpochCache;
 
 use super::rules;
@@ -192,6 +192,9 @@ impl Cluster {
         operation: &Operation,
         delivery: Option<&Delivery<'_, Consumer>>,
     ) -> Result<Reply<Consumer>, Fault> {
+        if let Some(reason) = self.unknown(operation) {
+            return Ok(Reply::new(Answered::Skipped(reason.to_owned())));
+        }
         let input = match operation {
             Operation::Assign(assign) => Input::Assign {
                 committed: assign.committed.map(words::place),
@@ -221,7 +224,7 @@ impl Cluster {
                 })));
             }
             Operation::Position(_) => {
-                let position = self.client.position().map(|position| position.offset.0);
+                let position = self.client.confirmed_offset().map(|offset| offset.0);
                 return Ok(Reply::new(position.map_or(Answered::Nothing, |position| {
                     Answered::Answer(Answer { position: Some(position), ..Answer::default() })
                 })));
@@ -230,6 +233,19 @@ impl Cluster {
         };
         let effects = self.client.handle(input);
         self.reply(effects)
+    }
+
+    /// Why these rules have no such call, if they have none.
+    fn unknown(&self, operation: &Operation) -> Option<&'static str> {
+        match operation {
+            Operation::FindOffset(_) if self.rules.lookup != Lookup::FindThenSeek => {
+                Some("no offset is looked up under these rules")
+            }
+            Operation::SeekToNearest(_) if self.rules.lookup != Lookup::SeekToNearest => {
+                Some("there is no seek to the nearest place under these rules")
+            }
+            _ => None,
+        }
     }
 
     /// An answer that arrives: one that was sent, or the trace's to a request that was.

@@ -3,8 +3,8 @@
 use fencepost_fixtures::Protocol;
 use fencepost_fixtures::consumer::ResetPolicy;
 use fencepost_fixtures::variants::{
-    self, Confirmation, ConsumerRules, Detection, EpochMemory, Lookup, ResetEpoch, TopicIdentity, TruncatedPosition,
-    UndefinedAnswer, UnknownDivergence,
+    self, Confirmation, ConsumerRules, Detection, EpochMemory, LateFetch, Lookup, ResetEpoch, TopicIdentity,
+    TruncatedPosition, UndefinedAnswer, UnknownDivergence,
 };
 use fencepost_reference::client::rules as reference;
 use fencepost_reference::client::slip::Slip;
@@ -35,6 +35,10 @@ fn of_client(rules: &ConsumerRules) -> reference::Rules {
         confirmation: match rules.confirmation {
             Confirmation::EndOffset => reference::Confirmation::EndOffset,
             Confirmation::EndOffsetAndEpoch => reference::Confirmation::EndOffsetAndEpoch,
+        },
+        late_fetch: match rules.late_fetch {
+            LateFetch::ByOffset => reference::LateFetch::ByOffset,
+            LateFetch::ByLeaderEpoch => reference::LateFetch::ByLeaderEpoch,
         },
         memory: match rules.memory {
             EpochMemory::LastRecord => reference::EpochMemory::LastRecord,

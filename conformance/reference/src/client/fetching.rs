@@ -7,7 +7,7 @@ use super::message::{Fetched, ReadError};
 use super::names::{LeaderEpoch, Offset};
 use super::record::{Entry, Record};
 use super::reset::{ResetStrategy, by_policy};
-use super::rules::{Confirmation, ResetPolicy, Rules};
+use super::rules::{LateFetch, ResetPolicy, Rules};
 use super::slip::Slip;
 use super::state::{FetchState, Position};
 use crate::replica::error::ErrorCode;
@@ -54,9 +54,8 @@ pub fn on_fetch_reply(rules: Rules, fetching: Fetching<'_>, error: Option<ReadEr
     let Some(position) = fetching.position.filter(|_| fetching.state == FetchState::Fetching) else {
         return OnFetchReply::Ignore;
     };
-    let other_epoch =
-        rules.confirmation == Confirmation::EndOffsetAndEpoch && position.leader.epoch != fetching.sent.leader.epoch;
-    let late = position.offset != fetching.sent.offset || other_epoch;
+    let other_leader = rules.late_fetch == LateFetch::ByLeaderEpoch && position.leader != fetching.sent.leader;
+    let late = position.offset != fetching.sent.offset || other_leader;
     match error {
         None if late && !rules.slips(Slip::LateRecordsHandedOut) => OnFetchReply::Ignore,
         None => OnFetchReply::HandOut,

@@ -2,7 +2,7 @@
 //! `#updateLastSeenEpochIfNewer`, `#currentLeader`; KIP-232, KIP-516).
 
 use super::names::{BrokerId, LeaderEpoch, TopicId};
-use super::rules::{Detection, Rules, TopicIdentity};
+use super::rules::{Confirmation, Detection, Rules, TopicIdentity};
 use super::slip::Slip;
 use super::state::LeaderAndEpoch;
 
@@ -33,7 +33,8 @@ pub fn accept_metadata(rules: Rules, last_seen: Option<LeaderEpoch>, known: Opti
         _ => true,
     };
     match (rules.detection, rules.topic, known) {
-        (Detection::None, ..) | (_, _, None) => true,
+        (Detection::None, ..) => true,
+        (_, _, None) => not_older,
         (_, TopicIdentity::PartitionEpoch, Some(known)) if heard.topic != known => heard.topic > known,
         (_, TopicIdentity::LeaderEpoch | TopicIdentity::PartitionEpoch, Some(_)) => not_older,
         (_, TopicIdentity::IdOfMetadata | TopicIdentity::Id, Some(known)) => heard.topic != known || not_older,
@@ -50,14 +51,16 @@ impl Metadata {
         }
     }
 
-    /// An epoch was seen elsewhere: with a committed offset, or an answer. Where none was seen before there is nothing that
-    /// it could be newer than.
+    /// An epoch was seen elsewhere: with a committed offset, a seek, or an answer. As Kafka has it, an epoch that is seen
+    /// before any of metadata is none that metadata could be older than.
     pub(super) fn raise_last_seen(&mut self, rules: Rules, epoch: Option<LeaderEpoch>) {
-        if let (Some(epoch), Some(last_seen)) = (epoch, self.last_seen)
-            && epoch > last_seen
-            && !rules.slips(Slip::SeenEpochNotRaised)
-        {
-            self.last_seen = Some(epoch);
+        let newer = match (epoch, self.last_seen) {
+            (Some(epoch), Some(last_seen)) => epoch > last_seen,
+            (Some(_), None) => self.heard.is_none() && rules.confirmation == Confirmation::EndOffsetAndEpoch,
+            (None, _) => false,
+        };
+        if newer && !rules.slips(Slip::SeenEpochNotRaised) {
+            self.last_seen = epoch;
         }
     }
 

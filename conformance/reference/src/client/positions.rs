@@ -15,11 +15,11 @@ impl Client {
         self.setup.rules.detection != Detection::None
     }
 
-    /// The application seeks. The leader is the one that was known before an epoch of the seek is taken notice of.
+    /// The application seeks. Nobody is asked who led before the epoch of the seek.
     pub(super) fn seek(&mut self, place: Place, nearest: bool) {
-        let leader = self.metadata.current_leader();
         let epoch = place.epoch.filter(|_| self.has_epochs());
         self.metadata.raise_last_seen(self.setup.rules, epoch);
+        let leader = self.metadata.current_leader();
         let epoch = epoch.or(self.epoch_of_sought(place.offset));
         let validates = !self.slips(Slip::SeekNotValidated);
         self.go_to(place.offset, epoch, leader, validates);
@@ -71,19 +71,21 @@ impl Client {
         }
     }
 
-    /// What a poll does first: the committed offset, and the leader as it is known now.
+    /// The client goes on where its group has committed.
+    pub(super) fn go_on_at(&mut self, place: Place) {
+        let epoch = place.epoch.filter(|_| self.has_epochs());
+        self.metadata.raise_last_seen(self.setup.rules, epoch);
+        let validates = !self.slips(Slip::CommittedNotValidated);
+        self.go_to(place.offset, epoch, self.metadata.current_leader(), validates);
+    }
+
+    /// What a poll does first: a position if there is none, and the leader as it is known now.
     pub(super) fn update_position(&mut self) -> Option<Returned> {
         let partition = self.partition.as_mut()?;
         if partition.state == FetchState::Initializing {
-            match (partition.committed.take(), by_policy(self.setup.policy)) {
-                (Some(place), _) => {
-                    let epoch = place.epoch.filter(|_| self.has_epochs());
-                    self.metadata.raise_last_seen(self.setup.rules, epoch);
-                    let validates = !self.slips(Slip::CommittedNotValidated);
-                    self.go_to(place.offset, epoch, self.metadata.current_leader(), validates);
-                }
-                (None, Some(strategy)) => self.give_up_position(strategy),
-                (None, None) => return Some(Returned::Thrown(Exception::NoOffset)),
+            match by_policy(self.setup.policy) {
+                Some(strategy) => self.give_up_position(strategy),
+                None => return Some(Returned::Thrown(Exception::NoOffset)),
             }
         }
         self.follow_topic().or_else(|| {

@@ -135,8 +135,7 @@ pub(super) enum Asked {
 pub(super) struct Partition {
     pub(super) state: FetchState,
     pub(super) position: Option<Position>,
-    /// What the group has committed, until the first poll.
-    pub(super) committed: Option<Place>,
+
     pub(super) reset: Option<ResetStrategy>,
     /// Whether nothing is asked until time has passed: the answer is awaited, or was an error.
     pub(super) waits: bool,
@@ -228,7 +227,6 @@ impl Client {
         self.partition = Some(Partition {
             state: FetchState::Initializing,
             position: None,
-            committed,
             reset: None,
             waits: false,
             preferred: None,
@@ -236,6 +234,9 @@ impl Client {
             history: History::from_entries(history.into_iter().filter(|_| kept)),
             last_read: None,
         });
+        if let Some(place) = committed {
+            self.go_on_at(place);
+        }
     }
 
     fn hear(&mut self, leader: Option<BrokerId>, epoch: Option<LeaderEpoch>, topic: TopicId) {
@@ -263,6 +264,12 @@ impl Client {
     pub fn position(&self) -> Option<Position> {
         let partition = self.partition.as_ref()?;
         partition.position.filter(|_| partition.state.has_position())
+    }
+
+    /// What it tells its application: nothing while that is not confirmed.
+    #[must_use]
+    pub fn confirmed_offset(&self) -> Option<Offset> {
+        self.position().filter(|_| self.fetch_state() == FetchState::Fetching).map(|position| position.offset)
     }
 
     /// What it would commit.

@@ -15,13 +15,22 @@ pub enum Detection {
     LeaderNotAfterSeek,
 }
 
-/// When an answer confirms, or is taken at all.
+/// When an answer confirms a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Confirmation {
-    /// An end at or behind the position confirms; records are taken by their offset.
+    /// An end at or behind the position does.
     EndOffset,
-    /// The end has to be that of the epoch asked for; records are taken in the leader epoch in which they were asked for.
+    /// It has to be the end of the epoch that was asked for.
     EndOffsetAndEpoch,
+}
+
+/// When an answer to a fetch is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LateFetch {
+    /// While the position is where the fetch began.
+    ByOffset,
+    /// And under the leader, and in the leader epoch, that were asked.
+    ByLeaderEpoch,
 }
 
 /// What is remembered of the epochs that were read.
@@ -119,6 +128,8 @@ pub struct Rules {
     pub detection: Detection,
     /// When an answer confirms.
     pub confirmation: Confirmation,
+    /// When records are taken.
+    pub late_fetch: LateFetch,
     /// What is remembered.
     pub memory: EpochMemory,
     /// How an application goes back.
@@ -142,6 +153,7 @@ impl Rules {
     pub const STRICT: Self = Self {
         detection: Detection::Validation,
         confirmation: Confirmation::EndOffsetAndEpoch,
+        late_fetch: LateFetch::ByLeaderEpoch,
         memory: EpochMemory::LastRecord,
         lookup: Lookup::SeekWithEpoch,
         reset_epoch: ResetEpoch::Dropped,
@@ -153,8 +165,12 @@ impl Rules {
     };
 
     /// KIP-320, as the Java client has it.
-    pub const KIP_320: Self =
-        Self { confirmation: Confirmation::EndOffset, topic: TopicIdentity::IdOfMetadata, ..Self::STRICT };
+    pub const KIP_320: Self = Self {
+        confirmation: Confirmation::EndOffset,
+        late_fetch: LateFetch::ByOffset,
+        topic: TopicIdentity::IdOfMetadata,
+        ..Self::STRICT
+    };
 
     /// Before KIP-320.
     pub const NO_EPOCH: Self = Self { detection: Detection::None, ..Self::KIP_320 };
