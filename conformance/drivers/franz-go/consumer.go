@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -16,7 +17,6 @@ import (
 type consumer struct {
 	client  *kgo.Client
 	cluster *cluster
-	reset   string
 	// What polls returned and no step has answered yet.
 	returned []answer
 	// Where the application has sought before it was assigned the partition.
@@ -25,7 +25,7 @@ type consumer struct {
 }
 
 func newConsumer(configure configure, cluster *cluster) (*consumer, error) {
-	c := &consumer{cluster: cluster, reset: configure.Reset}
+	c := &consumer{cluster: cluster}
 	start, reset := kgo.NewOffset().AtCommitted(), kgo.NoResetOffset()
 	switch configure.Reset {
 	case "earliest":
@@ -57,6 +57,8 @@ func newConsumer(configure configure, cluster *cluster) (*consumer, error) {
 		// Without a session each fetch says all that it asks for.
 		kgo.DisableFetchSessions(),
 		kgo.DisableClientMetrics(),
+		// A connection that ends is lost, and no sign that the broker wanted TLS.
+		kgo.AlwaysRetryEOF(),
 		// Time passes by the trace. What only a clock would bring about does not happen.
 		kgo.MetadataMinAge(10*time.Millisecond),
 		kgo.MetadataMaxAge(time.Hour),
@@ -149,16 +151,11 @@ func (c *consumer) exception(err error) *exception {
 	switch {
 	case errors.Is(err, kerr.OffsetOutOfRange):
 		return &exception{OffsetOutOfRange: &outOfRange{Offset: c.cluster.lastFetchOffset()}}
-	case c.reset == "none" && !isKafkaError(err):
-		// The error that nothing was committed is not exported.
+	case strings.Contains(err.Error(), "no prior committed offset"):
+		// This error is not exported.
 		return &exception{NoOffset: &struct{}{}}
 	}
 	return nil
-}
-
-func isKafkaError(err error) bool {
-	_, is := errors.AsType[*kerr.Error](err)
-	return is
 }
 
 // commit commits the application's position. The answer is what went to the coordinator; nothing where nothing did.

@@ -19,11 +19,11 @@ var versions = map[kmsg.Key]int16{
 	kmsg.ApiVersions: 3, kmsg.OffsetForLeaderEpoch: 4,
 }
 
-// The same of Kafka 2.1 or 2.2, where the epochs of metadata are not yet to be relied on.
+// The same of Kafka 2.0, in which metadata has no epochs, and no request says which one it knows.
 var oldVersions = map[kmsg.Key]int16{
-	kmsg.Fetch: 10, kmsg.ListOffsets: 5, kmsg.Metadata: 7, kmsg.OffsetCommit: 6, kmsg.OffsetFetch: 5,
-	kmsg.FindCoordinator: 2, kmsg.JoinGroup: 4, kmsg.Heartbeat: 2, kmsg.LeaveGroup: 2, kmsg.SyncGroup: 2,
-	kmsg.ApiVersions: 2, kmsg.OffsetForLeaderEpoch: 2,
+	kmsg.Fetch: 8, kmsg.ListOffsets: 3, kmsg.Metadata: 6, kmsg.OffsetCommit: 4, kmsg.OffsetFetch: 4,
+	kmsg.FindCoordinator: 2, kmsg.JoinGroup: 3, kmsg.Heartbeat: 2, kmsg.LeaveGroup: 2, kmsg.SyncGroup: 2,
+	kmsg.ApiVersions: 2, kmsg.OffsetForLeaderEpoch: 1,
 }
 
 func (c *cluster) apiVersions(req *kmsg.ApiVersionsRequest) kmsg.Response {
