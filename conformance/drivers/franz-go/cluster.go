@@ -256,23 +256,27 @@ func (c *cluster) producerName(id int64) string {
 	return c.producers.name(id)
 }
 
-// forget answers what the trace was not told of and is no longer waited for, so that the connections are free.
-func (c *cluster) forget() {
+// unheard takes the requests that the trace was not told of.
+func (c *cluster) unheard() []*request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, r := range c.waiting {
+	waiting := c.waiting
+	c.waiting = nil
+	return waiting
+}
+
+// forget answers requests that the client no longer waits for, so that their connections are free.
+func (c *cluster) forget(requests []*request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range requests {
 		r.answer(c.refusal(r))
 	}
-	c.waiting = nil
 }
 
 // lose cuts the connections of the requests that wait.
 func (c *cluster) lose() {
-	c.mu.Lock()
-	waiting := c.waiting
-	c.waiting = nil
-	c.mu.Unlock()
-	for _, r := range waiting {
+	for _, r := range c.unheard() {
 		r.conn.close()
 	}
 }

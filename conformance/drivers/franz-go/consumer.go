@@ -13,8 +13,10 @@ import (
 )
 
 // The application: a group's only member, which reads one partition, polls, seeks and commits by franz-go's public calls.
+// Of a member's calls none seeks to an edge of the log. An application that does it has no group: `direct`.
 
 type consumer struct {
+	direct  bool
 	client  *kgo.Client
 	cluster *cluster
 	// What polls returned and no step has answered yet.
@@ -24,8 +26,9 @@ type consumer struct {
 	broken error
 }
 
-func newConsumer(configure configure, cluster *cluster) (*consumer, error) {
-	c := &consumer{cluster: cluster}
+// newConsumer is a member of the group, or, where it is to begin at an edge, a client that is told its partition.
+func newConsumer(configure configure, cluster *cluster, edge *kgo.Offset) (*consumer, error) {
+	c := &consumer{cluster: cluster, direct: edge != nil}
 	start, reset := kgo.NewOffset().AtCommitted(), kgo.NoResetOffset()
 	switch configure.Reset {
 	case "earliest":
@@ -42,33 +45,40 @@ func newConsumer(configure configure, cluster *cluster) (*consumer, error) {
 		level = kgo.LogLevelDebug
 	}
 	host, port := address(coordinatorID)
-	client, err := kgo.NewClient(
+	options := []kgo.Opt{
 		kgo.SeedBrokers(fmt.Sprintf("%s:%d", host, port)),
 		kgo.Dialer(cluster.dial),
-		kgo.ConsumerGroup(group),
-		kgo.ConsumeTopics(topic),
-		kgo.Balancers(kgo.RangeBalancer()),
 		kgo.ConsumeStartOffset(start),
 		kgo.ConsumeResetOffset(reset),
 		kgo.FetchIsolationLevel(isolation),
 		kgo.Rack("r"),
-		kgo.DisableAutoCommit(),
-		kgo.AdjustFetchOffsetsFn(c.adjust),
 		// Without a session each fetch says all that it asks for.
 		kgo.DisableFetchSessions(),
 		kgo.DisableClientMetrics(),
 		// A connection that ends is lost, and no sign that the broker wanted TLS.
 		kgo.AlwaysRetryEOF(),
 		// Time passes by the trace. What only a clock would bring about does not happen.
-		kgo.MetadataMinAge(10*time.Millisecond),
+		kgo.MetadataMinAge(10 * time.Millisecond),
 		kgo.MetadataMaxAge(time.Hour),
 		kgo.RetryBackoffFn(func(int) time.Duration { return backoff }),
-		kgo.RequestTimeoutOverhead(15*time.Minute),
-		kgo.ConnIdleTimeout(15*time.Minute),
-		kgo.SessionTimeout(10*time.Minute),
-		kgo.HeartbeatInterval(5*time.Minute),
+		kgo.RequestTimeoutOverhead(15 * time.Minute),
+		kgo.ConnIdleTimeout(15 * time.Minute),
 		kgo.WithLogger(kgo.BasicLogger(os.Stderr, level, nil)),
-	)
+	}
+	if edge != nil {
+		options = append(options, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: *edge}}))
+	} else {
+		options = append(options,
+			kgo.ConsumerGroup(group),
+			kgo.ConsumeTopics(topic),
+			kgo.Balancers(kgo.RangeBalancer()),
+			kgo.DisableAutoCommit(),
+			kgo.AdjustFetchOffsetsFn(c.adjust),
+			kgo.SessionTimeout(10*time.Minute),
+			kgo.HeartbeatInterval(5*time.Minute),
+		)
+	}
+	client, err := kgo.NewClient(options...)
 	c.client = client
 	if err == nil {
 		c.pause()
@@ -100,6 +110,21 @@ func (c *consumer) seek(to *position) {
 	}
 	c.sought = &sought
 	c.client.SetOffsets(map[string]map[int32]kgo.EpochOffset{topic: {0: set}})
+}
+
+// edge is the offset that seeks to an edge of the log.
+func edge(name string) kgo.Offset {
+	if name == "beginning" {
+		return kgo.NewOffset().AtStart()
+	}
+	return kgo.NewOffset().AtEnd()
+}
+
+// seekTo takes the partition back and gives it out anew, from an edge on: how a direct consumer goes there.
+func (c *consumer) seekTo(to kgo.Offset) {
+	c.returned = nil
+	c.client.RemoveConsumePartitions(partition)
+	c.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: to}})
 }
 
 // poll returns what the application is handed, or nothing.
@@ -160,6 +185,9 @@ func (c *consumer) exception(err error) *exception {
 
 // commit commits the application's position. The answer is what went to the coordinator; nothing where nothing did.
 func (c *consumer) commit() (*answer, error) {
+	if c.direct {
+		return nil, skipped("without a group franz-go commits nothing")
+	}
 	before := c.cluster.commitCount()
 	ctx, cancel := context.WithTimeout(context.Background(), backoff)
 	defer cancel()

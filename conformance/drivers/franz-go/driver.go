@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing/synctest"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // The steps of a trace, at the one place that is driven: the consumer. The setup goes to all places.
@@ -41,6 +43,7 @@ func (d *driver) close() {
 		d.cluster.close()
 		d.consumer.client.Close()
 		d.cluster.close()
+		d.cluster.unheard()
 		d.consumer = nil
 	}
 }
@@ -133,7 +136,7 @@ func (d *driver) read(read *reading) error {
 		d.pass(moments*moment, true)
 		if d.cluster.unsaid() > 0 {
 			d.consumer.pause()
-			d.cluster.forget()
+			d.cluster.forget(d.cluster.unheard())
 			d.pass(moments*moment, false)
 			return nil
 		}
@@ -159,7 +162,7 @@ func (d *driver) operate(do *operation, message *delivery) (*answer, error) {
 		d.cluster.mu.Unlock()
 		d.close()
 		var err error
-		d.consumer, err = newConsumer(d.configure, d.cluster)
+		d.consumer, err = newConsumer(d.configure, d.cluster, nil)
 		return nil, err
 	case do.Restart != nil:
 		d.close()
@@ -171,13 +174,10 @@ func (d *driver) operate(do *operation, message *delivery) (*answer, error) {
 	case d.consumer == nil && do.Metadata == nil:
 		return nil, skipped("franz-go has no partition before it is assigned one")
 	case do.Seek != nil:
-		d.consumer.pause()
-		d.consumer.seek(do.Seek)
-		synctest.Wait()
-		d.cluster.forget()
+		d.seek(func() { d.consumer.seek(do.Seek) })
 		return nil, nil
 	case do.SeekTo != "":
-		return nil, skipped("a member of a group can't seek to an edge of the log with franz-go")
+		return nil, d.seekTo(edge(do.SeekTo))
 	case do.Commit != nil:
 		return d.consumer.commit()
 	case do.Position != nil:
@@ -187,6 +187,26 @@ func (d *driver) operate(do *operation, message *delivery) (*answer, error) {
 	default:
 		return nil, skipped("franz-go has no such call")
 	}
+}
+
+// seek lets the application seek. What the client asked before, and no poll has shown, it then no longer waits for.
+func (d *driver) seek(seek func()) {
+	before := d.cluster.unheard()
+	d.consumer.pause()
+	seek()
+	synctest.Wait()
+	d.cluster.forget(before)
+}
+
+// seekTo seeks to an edge of the log. A member of a group can't: the application goes on without one.
+func (d *driver) seekTo(to kgo.Offset) (err error) {
+	if d.consumer.direct {
+		d.seek(func() { d.consumer.seekTo(to) })
+	} else {
+		d.close()
+		d.consumer, err = newConsumer(d.configure, d.cluster, &to)
+	}
+	return err
 }
 
 // poll does what happens while the application polls.
