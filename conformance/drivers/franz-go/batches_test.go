@@ -57,3 +57,17 @@ func TestTheOldFormatHasNoEpochs(t *testing.T) {
 		t.Errorf("got %v up to %d", got, next)
 	}
 }
+
+func TestErrorsHaveKafkasNames(t *testing.T) {
+	for name, want := range map[string]int16{
+		"": 0, "OFFSET_OUT_OF_RANGE": 1, "UNKNOWN_TOPIC_OR_PARTITION": 3, "NOT_LEADER_OR_FOLLOWER": 6,
+		"FENCED_LEADER_EPOCH": 74, "UNKNOWN_LEADER_EPOCH": 75, "OFFSET_NOT_AVAILABLE": 78, "UNKNOWN_TOPIC_ID": 100,
+	} {
+		if code, err := errorCode(name); code != want || err != nil {
+			t.Errorf("%s: %d, %v", name, code, err)
+		}
+	}
+	if _, err := errorCode("LOG_TRUNCATION"); err == nil {
+		t.Error("an error of a draft has a code")
+	}
+}
