@@ -21,6 +21,9 @@ type consumer struct {
 	cluster *cluster
 	// What polls returned and no step has answered yet.
 	returned []answer
+	// Whether an application with a policy takes no notice of a loss, which the client tells all the same.
+	hasPolicy bool
+	losses    []*kgo.ErrDataLoss
 	// Where the application has sought before it was assigned the partition.
 	sought *kgo.Offset
 	broken error
@@ -28,7 +31,7 @@ type consumer struct {
 
 // newConsumer is a member of the group, or, where it is to begin at an edge, a client that is told its partition.
 func newConsumer(configure configure, cluster *cluster, edge *kgo.Offset) (*consumer, error) {
-	c := &consumer{cluster: cluster, direct: edge != nil}
+	c := &consumer{cluster: cluster, direct: edge != nil, hasPolicy: configure.Reset != "none"}
 	start, reset := kgo.NewOffset().AtCommitted(), kgo.NoResetOffset()
 	switch configure.Reset {
 	case "earliest":
@@ -154,6 +157,13 @@ func (c *consumer) fetched(fetches kgo.Fetches) []answer {
 		found = append(found, answer{Records: records})
 	}
 	fetches.EachError(func(_ string, _ int32, err error) {
+		if loss, is := errors.AsType[*kgo.ErrDataLoss](err); is {
+			c.losses = append(c.losses, loss)
+			if c.hasPolicy {
+				// To franz-go it is information: the client has gone on by itself.
+				return
+			}
+		}
 		if told := c.exception(err); told != nil {
 			found = append(found, answer{Exception: told})
 		} else if c.broken == nil {
