@@ -190,3 +190,15 @@ func TestARequestThatFailsIsRepeatedWhenTimePasses(t *testing.T) {
 	expect(t, said[0], `{}`)
 	expect(t, said[1], `{"sends":{"q2":{"to":"M","fetch":{"offset":2,"current_leader_epoch":3}}}}`)
 }
+
+// assignPartitions, assignSetMatching: the cursor is set; the epoch is asked for at the next leader.
+func TestASeekWithAnEpochIsNotValidatedWhileThePartitionIsInUse(t *testing.T) {
+	said := last(play(t, brokers, with(readFromM, `{"do":{"seek":{"offset":1,"epoch":1}}}`, `{"do":{"poll":{}}}`, lLeads)...), 2)
+	expect(t, said[0], `{"sends":{"q1":{"to":"M","fetch":{"offset":1,"current_leader_epoch":3}}}}`)
+	expect(t, said[1], `{"sends":{"q2":{"to":"L","offset_for_leader_epoch":{"epoch":1,"current_leader_epoch":4}}}}`)
+}
+
+func TestASeekWithAnEpochIsValidatedBeforeThePartitionIsAssigned(t *testing.T) {
+	said := play(t, brokers, `{"do":{"at":"consumer","do":{"assign":{}}}}`, `{"do":{"seek":{"offset":1,"epoch":1}}}`, lLeads)
+	expect(t, said[2], `{"sends":{"q1":{"to":"L","offset_for_leader_epoch":{"epoch":1,"current_leader_epoch":4}}}}`)
+}
