@@ -100,6 +100,6 @@ franz-go:
 finding NAME VERSION="4.4.0":
     bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
 
-# Write docs/matrix.md: every fixture on the reference by variant, and on Kafka 4.1 to 4.4.
-matrix: kafka-all
+# Write docs/matrix.md: every fixture on the reference by variant, on Kafka 4.1 to 4.4, and on franz-go.
+matrix: kafka-all franz-go
     python3 docs/matrix.py
