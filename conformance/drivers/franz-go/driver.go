@@ -24,6 +24,7 @@ type driver struct {
 	replicas  map[string]*replica
 	cluster   *cluster
 	consumer  *consumer // none before it is assigned anything
+	starts    bool      // whether the consumer has not polled yet
 }
 
 func (d *driver) reset(configure configure) {
@@ -70,6 +71,7 @@ func (d *driver) step(command *command) line {
 		return said
 	}
 	answered, err := d.operate(&do.operation, command.Message)
+	synctest.Wait()
 	if err != nil {
 		return fail(err)
 	}
@@ -106,6 +108,7 @@ func (d *driver) prepare(do *doing) error {
 		if _, err := d.operate(do.Do, nil); err != nil {
 			return err
 		}
+		synctest.Wait()
 		if do.Do.polls() {
 			// What was sent is lost, has failed, and was waited for.
 			d.consumer.pause()
@@ -161,6 +164,9 @@ func (d *driver) operate(do *operation, message *delivery) (*answer, error) {
 		d.cluster.committed = do.Assign.Committed
 		d.cluster.mu.Unlock()
 		d.close()
+		// It is told of no topic, and so asks for nothing, before it polls.
+		d.cluster.letTell(false)
+		d.starts = true
 		var err error
 		d.consumer, err = newConsumer(d.configure, d.cluster, nil)
 		return nil, err
@@ -212,6 +218,10 @@ func (d *driver) seekTo(to kgo.Offset) (err error) {
 // poll does what happens while the application polls.
 func (d *driver) poll(do *operation, message *delivery) (*answer, error) {
 	time := moments * moment
+	if d.starts {
+		d.cluster.letTell(true)
+		d.starts = false
+	}
 	switch {
 	case do.Metadata != nil:
 		d.hear(do.Metadata)
