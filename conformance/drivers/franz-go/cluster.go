@@ -161,6 +161,18 @@ func (c *cluster) asking() []*request {
 	return found
 }
 
+// isStuck says whether an answer waits behind one that the trace has yet to give.
+func (c *cluster) isStuck() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, connection := range c.conns {
+		if connection.isStuck() {
+			return true
+		}
+	}
+	return false
+}
+
 // hear makes the next metadata answer this one, and says whether a request already waited for it.
 func (c *cluster) hear(heard *metadata) bool {
 	c.mu.Lock()

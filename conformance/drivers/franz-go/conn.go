@@ -119,6 +119,28 @@ func (c *conn) unanswered() []*request {
 	return found
 }
 
+// isStuck says whether an answer has to wait for an earlier one, or a question of the trace's for a metadata request.
+func (c *conn) isStuck() bool {
+	select {
+	case <-c.closed:
+		return false
+	default:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits, waitsToHear := false, false
+	for _, r := range c.pending {
+		if waits && r.response != nil || waitsToHear {
+			return true
+		}
+		if r.response == nil {
+			waits = true
+			_, waitsToHear = r.body.(*kmsg.MetadataRequest)
+		}
+	}
+	return false
+}
+
 // send writes answers until the connection ends.
 func (c *conn) send() {
 	for {

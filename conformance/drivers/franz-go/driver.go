@@ -25,10 +25,15 @@ type driver struct {
 	cluster   *cluster
 	consumer  *consumer // none before it is assigned anything
 	starts    bool      // whether the consumer has not polled yet
+	done      []*command
 }
+
+// attempts is how often a trace is begun anew before a step is given up.
+const attempts = 50
 
 func (d *driver) reset(configure configure) {
 	d.close()
+	d.done = nil
 	d.configure = configure
 	d.replicas = make(map[string]*replica)
 	for _, name := range configure.Brokers {
@@ -49,7 +54,29 @@ func (d *driver) close() {
 	}
 }
 
-func (d *driver) step(command *command) line {
+// step does what the trace says. The client asks any broker for metadata, by chance one that has yet to answer something
+// else. A broker answers in order, so that the trace would not come to the client. Then all is done anew, by another chance.
+func (d *driver) step(next *command) line {
+	done := append(d.done, next)
+	said := d.try(next)
+	for attempt := 0; d.cluster.isStuck(); attempt++ {
+		if attempt == attempts {
+			return line{Trace: next.Trace, At: next.At, Skipped: "metadata are asked of a broker that has yet to answer"}
+		}
+		d.reset(d.configure)
+		// The client's chance is seeded by the time.
+		time.Sleep(time.Nanosecond)
+		for _, command := range done {
+			if said = d.try(command); d.cluster.isStuck() {
+				break
+			}
+		}
+	}
+	d.done = done
+	return said
+}
+
+func (d *driver) try(command *command) line {
 	said := line{Trace: command.Trace, At: command.At}
 	fail := func(err error) line {
 		if skipped, is := err.(skipped); is {
