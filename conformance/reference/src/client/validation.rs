@@ -40,6 +40,7 @@ pub fn on_leader(
     let asks = rules.detection == Detection::Validation && position.offset_epoch.is_some() && now.epoch.is_some();
     match () {
         () if now.leader.is_none() => OnLeader::Ignore,
+        () if !can_ask && rules.slips(Slip::OldBrokersAwait) => OnLeader::Validate,
         // KAFKA-8422, KAFKA-9724: nothing is asked, and nothing waited for.
         () if !can_ask && !rules.slips(Slip::OldBrokersAsked) => OnLeader::Fetch,
         () if same => OnLeader::Ignore,
