@@ -321,7 +321,8 @@ impl Broker {
             OffsetSpec::Earliest => {
                 let first = self.log.first();
                 let offset = first.map_or(Offset(0), |record| record.offset);
-                let epoch = first.and_then(Record::known_epoch);
+                // Of the cache, so that a leader that has written nothing has one too.
+                let epoch = self.epochs.epoch_for_offset(offset);
                 let epoch = if self.slips(Slip::StartHasCurrentEpoch) { leader_epoch } else { epoch };
                 Ok(FoundOffset { offset, epoch })
             }

@@ -62,7 +62,7 @@ impl Client {
         };
         let Some(partition) = self.partition.as_ref().filter(|partition| fetches(partition.state)) else { return };
         let Some(position) = partition.position else { return };
-        let Some(leader) = position.leader.leader else { return };
+        let Some(leader) = position.leader.leader.filter(|_| position.offset >= Offset(0)) else { return };
         let to = partition.preferred.unwrap_or(leader);
         let is_fetch = |(broker, asked): &(BrokerId, Asked)| *broker == to && matches!(asked, Asked::Records(..));
         if self.outstanding.values().any(is_fetch) {

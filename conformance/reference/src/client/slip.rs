@@ -39,7 +39,7 @@ slips! {
     SeekNotValidated = "seek-not-validated",
     /// A committed pair is not validated.
     CommittedNotValidated = "committed-not-validated",
-    /// KAFKA-10123: a position survives its reset, and a new leader makes the client fetch there.
+    /// KAFKA-10123: a partition without a position claims to have one, and a new leader makes the client fetch, from nowhere.
     ResetKeepsPosition = "reset-has-position",
     /// A new leader does not make the client forget its preferred replica.
     PreferredReplicaKept = "preferred-replica-kept",
