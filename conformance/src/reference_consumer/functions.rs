@@ -45,6 +45,7 @@ pub(super) fn decide(rules: Rules, given: &Given, call: &Call) -> Result<Decisio
                 policy: known.policy,
                 history: &known.history,
                 nearest: false,
+                walking: false,
             };
             let end =
                 EpochEnd { epoch: LeaderEpoch(epoch.unwrap_or(-1)), end_offset: Offset(end_offset.unwrap_or(-1)) };
