@@ -101,10 +101,14 @@ demo-lost-ack:
 python:
     cargo run --release -p fencepost-conformance -- smoke --target 'python3 conformance/drivers/python/fencing_functions.py'
 
+# The driver of franz-go, in Go: check, test and build it, replay every fixture on it, hold it against its expected deviations.
+franz-go:
+    bash conformance/drivers/franz-go/replay
+
 # Show a finding on Kafka's own classes: h1, h2, n1, n2, n3, n5, n6 or n8.
 finding NAME VERSION="4.4.0":
     bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
 
-# Write docs/matrix.md: every fixture on the reference by variant, and on Kafka 4.1 to 4.4.
-matrix: kafka-all
+# Write docs/matrix.md: every fixture on the reference by variant, on Kafka 4.1 to 4.4, and on franz-go.
+matrix: kafka-all franz-go
     python3 docs/matrix.py

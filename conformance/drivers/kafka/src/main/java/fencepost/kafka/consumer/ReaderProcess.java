@@ -33,13 +33,13 @@ import org.apache.kafka.common.utils.Time;
 final class ReaderProcess implements AutoCloseable {
     static final TopicPartition PARTITION = new TopicPartition(ConsumerMessages.TOPIC, 0);
     static final String NEWER = "consumer";
-    private static final int REQUEST_TIMEOUT_MS = 30_000;
-    private static final int RETRY_BACKOFF_MS = 20_000;
+    private static final int REQUEST_TIMEOUT_MS = 3_600_000;
+    private static final int RETRY_BACKOFF_MS = 1_800_000;
     /** Polls that bring nothing about, after which nothing more will happen. */
     private static final int QUIET = 3;
     /** How often the newer consumer's thread finds nothing to do when it is at rest. */
     private static final int IDLE = 3;
-    private static final Duration LONGEST_POLL = Duration.ofSeconds(20);
+    private static final Duration LONGEST_POLL = Duration.ofSeconds(2);
     private static final int MOST_POLLS = 1000;
     private static final short LAST_WITHOUT_EPOCHS = 2;
     private static final short FIRST_OFFSET_FOR_LEADER_EPOCH = 0;
@@ -111,7 +111,7 @@ final class ReaderProcess implements AutoCloseable {
         config.put("key.deserializer", StringDeserializer.class.getName());
         config.put("value.deserializer", StringDeserializer.class.getName());
         config.put("request.timeout.ms", Integer.toString(REQUEST_TIMEOUT_MS));
-        // Longer than a step takes by the system's clock, so that it is over in `elapse` alone.
+        // Longer than a trace takes by the newer consumer's clock, so that they are over in `elapse` alone.
         config.put("retry.backoff.ms", Integer.toString(RETRY_BACKOFF_MS));
         config.put("retry.backoff.max.ms", Integer.toString(RETRY_BACKOFF_MS));
         config.put("enable.metrics.push", "false");
@@ -154,9 +154,10 @@ final class ReaderProcess implements AutoCloseable {
         return Polled.NOTHING;
     }
 
-    /** The application is woken up when the newer consumer's thread has nothing to do. */
+    /** The newer consumer polls until its thread has nothing to do, and is woken up then. */
     private ConsumerRecords<String, String> pollUntilIdle() {
-        client.whenIdle(IDLE, consumer::wakeup);
+        settle();
+        client.whenIdle(IDLE, this::releaseOrWakeUp);
         try {
             return consumer.poll(LONGEST_POLL);
         } catch (WakeupException nothing) {
@@ -164,6 +165,17 @@ final class ReaderProcess implements AutoCloseable {
         } finally {
             client.whenIdle(IDLE, null);
             ConsumerRelease.forgetWakeup(consumer);
+            // What the poll asked for and did not get, it asks for no more.
+            ((ShiftedClock) time).advance(LONGEST_POLL.toMillis());
+        }
+    }
+
+    private void releaseOrWakeUp() {
+        if (client.isHolding()) {
+            client.release();
+            client.whenIdle(IDLE, this::releaseOrWakeUp);
+        } else {
+            consumer.wakeup();
         }
     }
 

@@ -38,7 +38,7 @@ final class ScriptedClient implements KafkaClient {
     private final Time time;
     private final List<Node> nodes;
     private final Coordinator coordinator;
-    private final boolean holdsAnswers;
+    private final boolean holdsFetched;
     private final Map<Integer, Sent> underWay = new LinkedHashMap<>();
     private final Map<String, Integer> inFlight = new HashMap<>();
     private final List<ClientResponse> ready = new ArrayList<>();
@@ -54,14 +54,15 @@ final class ScriptedClient implements KafkaClient {
     /**
      * A network.
      *
-     * @param holdsAnswers whether an answer waits until somebody who looks has nothing else to do. What the newer consumer's thread
-     *     was asked for before is done then, whichever of the two threads is faster.
+     * @param holdsFetched whether the answer to a fetch waits until somebody who polls has nothing else to do. The newer
+     *     consumer's thread has then done what the poll asked it for, whichever of the two threads is faster; it may else fetch
+     *     again before or after a poll throws what was fetched.
      */
-    ScriptedClient(Time time, List<Node> nodes, Coordinator coordinator, boolean holdsAnswers) {
+    ScriptedClient(Time time, List<Node> nodes, Coordinator coordinator, boolean holdsFetched) {
         this.time = time;
         this.nodes = nodes;
         this.coordinator = coordinator;
-        this.holdsAnswers = holdsAnswers;
+        this.holdsFetched = holdsFetched;
     }
 
     /** The requests that were sent since this was asked last. */
@@ -89,9 +90,22 @@ final class ScriptedClient implements KafkaClient {
     synchronized void complete(int correlationId, AbstractResponse body) {
         Sent sent = underWay.remove(correlationId);
         if (sent != null) {
-            (holdsAnswers ? held : ready).add(response(sent, body));
+            (holdsFetched && sent.body().apiKey() == ApiKeys.FETCH ? held : ready).add(response(sent, body));
             changed();
         }
+    }
+
+    /** What is held goes on. */
+    synchronized void release() {
+        if (!held.isEmpty()) {
+            ready.addAll(held);
+            held.clear();
+            changed();
+        }
+    }
+
+    synchronized boolean isHolding() {
+        return !held.isEmpty();
     }
 
     /** The request, while it is under way. */
@@ -145,12 +159,6 @@ final class ScriptedClient implements KafkaClient {
 
     private synchronized Runnable takeIdle() {
         if (whenIdle == null || idlePolls < idleTimes) {
-            return null;
-        }
-        if (!held.isEmpty()) {
-            ready.addAll(held);
-            held.clear();
-            changed();
             return null;
         }
         Runnable idle = whenIdle;
@@ -280,10 +288,5 @@ final class ScriptedClient implements KafkaClient {
 
     @Override
     public void close() {
-    }
-
-    /** Whether a request of this kind can stand in a trace. */
-    static boolean isOfATrace(ApiKeys key) {
-        return key == ApiKeys.FETCH || key == ApiKeys.OFFSET_FOR_LEADER_EPOCH || key == ApiKeys.LIST_OFFSETS;
     }
 }
