@@ -180,8 +180,10 @@ impl Turn<'_> {
         }
         self.broker.remotes[place] = remote;
         self.maybe_expand(from);
-        if offset != before.end {
-            self.maybe_raise_high();
+        if offset != before.end && self.maybe_raise_high() {
+            // Those that wait are looked at, and answered if they are to be refused by now: a risen high watermark alone is
+            // no reason to answer a follower.
+            self.complete_parked();
         }
         Ok(())
     }
