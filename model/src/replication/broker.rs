@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::bounds::Setting;
 use super::controller::{Image, NOBODY, bit};
 use super::epochs::Epochs;
+use super::future::Future;
 use super::labels::{Label, Trail};
 use super::log::{Epoch, Log, MAX_BROKERS, MAX_OFFSETS, Offset, Record, UNDEFINED};
 use super::message::{Damage, Msg, Sent, Timer};
@@ -125,6 +126,8 @@ pub struct Broker {
     pub checkpoint: Offset,
     /// Whether it stopped in an orderly way.
     pub clean: bool,
+    /// The replica on another disk that is to take the log's place.
+    pub future: Future,
 
     // In memory.
     /// Whether the process lives.
@@ -251,6 +254,9 @@ impl Hash for Broker {
             put(&[*from | round << 4, epoch.cast_unsigned(), offset.cast_unsigned(), last.cast_unsigned()]);
         }
         put(&self.committed.map(Record::byte));
+        put(&self.future.log.image());
+        put(&self.future.epochs.image());
+        put(&self.future.image());
         hasher.write(&image);
     }
 }
@@ -296,14 +302,17 @@ impl Broker {
         let mut committed = [Record::NONE; MAX_OFFSETS];
         let in_sync = start.isr & bit(me) != 0;
         for (count, place) in (0..start.records).zip(&mut committed).filter(|_| in_sync) {
-            let record = Record::new(0, start.leader, count, false);
+            let epoch = if setting.is_old_format(start.leader) { UNDEFINED } else { 0 };
+            let record = Record::written(epoch, start.leader, count, false);
             log.append(record);
             if leads {
                 *place = record;
             }
         }
         let marks = setting.rules(me).marks && leads && !setting.has(Mutant::EpochNotMarked);
-        if in_sync && start.records > 0 || marks {
+        let keeps = !setting.is_old_format(me);
+        let dated = in_sync && start.records > 0 && !setting.is_old_format(start.leader);
+        if keeps && (dated || marks) {
             epochs.assign(0, 0, &mut Trail::default());
         }
         let high = log.end;
@@ -327,6 +336,7 @@ impl Broker {
             epochs,
             checkpoint: if start.checkpointed { high } else { 0 },
             clean: false,
+            future: Future::none(),
             up: true,
             high,
             broker_epoch: 1,
@@ -411,7 +421,8 @@ impl Broker {
         let mut turn = Turn { setting, me, broker: self, effect: Effect::default() };
         match timer {
             Timer::Apply(image) => turn.apply(&image),
-            Timer::Produce => turn.produce(),
+            Timer::Produce => turn.produce(1),
+            Timer::ProducePair => turn.produce(2),
             Timer::Poll => turn.poll(),
             Timer::Fail { peer } => turn.fail(peer),
             Timer::Expire { place } => turn.expire(place),
@@ -428,6 +439,10 @@ impl Broker {
                 let end = turn.broker.log.end;
                 turn.start(end, Some(damage));
             }
+            Timer::AlterLogDirs => turn.alter_log_dirs(),
+            Timer::Copy => turn.copy(),
+            Timer::DiskOffline => turn.disk_offline(),
+            Timer::DiskOnline => turn.disk_online(),
             Timer::Elect(_) | Timer::Fence(_) | Timer::Unfence(_) | Timer::ShutDown(_) => {}
         }
         turn.effect
@@ -515,10 +530,11 @@ impl Turn<'_> {
             Some(Damage::WithoutNewest) => broker.epochs.remove(broker.epochs.latest()),
             Some(Damage::WithoutOldest) => broker.epochs.remove(broker.epochs.oldest()),
         }
+        let keeps_epochs = !self.setting.is_old_format(self.me);
         let before = broker.epochs;
         broker.epochs.truncate_from_end(broker.log.end);
         let trimmed = before != broker.epochs;
-        if !broker.clean {
+        if !broker.clean && keeps_epochs {
             // After a crash the segments are read again, and epochs above the latest are found (1.4).
             let Broker { log, epochs, .. } = broker;
             for (offset, record) in log.iter().filter(|(_, record)| record.epoch() >= 0) {
@@ -553,31 +569,6 @@ impl Turn<'_> {
         }
     }
 
-    /// Truncates the log (1.6).
-    pub(super) fn truncate(&mut self, to: Offset) {
-        use super::mutant::Mutant;
-        let broker = &mut *self.broker;
-        if to < broker.high {
-            self.effect.below_high.push((to, broker.high));
-            broker.wrong |= wrong::P4E;
-            self.effect.trail.mark(Label::CutBelowHigh);
-        }
-        if to >= broker.log.end {
-            if !self.setting.has(Mutant::CacheNotCleaned) {
-                broker.epochs.truncate_from_end(broker.log.end);
-            }
-            self.effect.trail.mark(Label::CutNothing);
-            return;
-        }
-        broker.log.cut(to);
-        broker.epochs.truncate_from_end(to);
-        self.effect.trail.mark(Label::Cut);
-        if broker.high > to {
-            broker.high = to;
-            self.effect.trail.mark(Label::HighCut);
-        }
-    }
-
     /// Sets the high watermark of a leader, and answers who waited for it.
     pub(super) fn set_leader_high(&mut self, high: Offset) {
         self.broker.high = high;
@@ -590,7 +581,11 @@ impl Turn<'_> {
         if self.broker.maximal_isr().count_ones() >= self.setting.bounds.effective_min_isr() {
             self.mark(Label::Acked);
             self.effect.acked |= ready;
-            self.broker.acked |= ready;
+            // The first record of a batch is acknowledged with its last.
+            let log = &self.broker.log;
+            let whole = log.iter().filter(|(at, record)| record.continues() && ready >> at & 1 == 1);
+            let first = whole.fold(0, |bits, (at, _)| bits | 1 << (at - 1));
+            self.broker.acked |= ready | first;
         } else {
             self.mark(Label::AckedTooFew);
             self.effect.too_few |= ready;

@@ -52,6 +52,7 @@ pub mod controller;
 pub mod enabled;
 pub mod epochs;
 pub mod follower;
+pub mod future;
 pub mod goals;
 pub mod labels;
 pub mod larger;
@@ -66,6 +67,7 @@ pub mod rows;
 pub mod rules;
 pub mod tla;
 pub mod traces;
+mod truncation;
 pub mod words;
 
 use std::fmt;

@@ -11,7 +11,7 @@ use fencepost_fixtures::names::{BrokerName, MessageName, RecordName};
 use fencepost_fixtures::replication::messages::{
     AlterPartition, EpochReply, EpochRequest, OffsetRequest, PartitionState,
 };
-use fencepost_fixtures::replication::observed::TruncatedBelow;
+use fencepost_fixtures::replication::observed::{FutureState, TruncatedBelow};
 use fencepost_fixtures::replication::{
     Acks, Answer, BrokerChange, BrokerState, CONTROLLER, Completion, Configure, Content, ControllerState, Election,
     ElectionKind, EpochCheckpoint, EpochEnd, EpochStart, Fetch, FetchReply, LogRecord, Message, NoFields, OffsetSpec,
@@ -23,6 +23,7 @@ use stateright::Model;
 
 use super::broker::{Broker, Effect, Parked, Phase, Role as ModelRole};
 use super::controller::{Image, NOBODY, bit, members};
+use super::future::{Disk, Future};
 use super::log::{Epoch, Log, Offset, UNDEFINED};
 use super::message::{Damage, Election as Chosen, Fetched, Msg, Refusal, Sent, Timer};
 use super::rules::{Fence, Truncation};
@@ -50,7 +51,7 @@ pub struct Rendering<'a> {
     state: WorldState<Replication>,
     in_flight: Vec<(Envelope<Msg>, MessageName)>,
     parked: BTreeMap<(u8, u8, Sent), MessageName>,
-    waiting: BTreeMap<(u8, Offset), MessageName>,
+    waiting: BTreeMap<(u8, Offset), (Offset, MessageName)>,
     records: BTreeMap<u8, RecordName>,
     images: Vec<Image>,
     counts: BTreeMap<char, usize>,
@@ -112,7 +113,7 @@ impl<'a> Rendering<'a> {
             elr: bounds.elr,
             unclean_election: false,
             rules,
-            old_message_format: BTreeSet::new(),
+            old_message_format: set(bounds.old_formats)?,
         })
     }
 
@@ -251,11 +252,17 @@ impl<'a> Rendering<'a> {
             Action::Deliver(envelope) | Action::Drop(envelope) => Operation::Deliver(self.message_name(envelope)?),
             Action::Timeout(id, timer) => match timer {
                 Timer::Apply(image) => Operation::Metadata(self.applied(before, *id, image)?),
-                Timer::Produce => {
+                Timer::Produce | Timer::ProducePair => {
                     let id = self.next('w')?;
-                    let record = parsed(&format!("r{}", self.records.len()))?;
-                    Operation::Produce(Produce { id, records: vec![record], acks: Acks::All })
+                    let count = if *timer == Timer::Produce { 1 } else { 2 };
+                    let next = self.records.len();
+                    let records = (next..next + count).map(|number| parsed(&format!("r{number}")));
+                    Operation::Produce(Produce { id, records: records.collect::<Result<_, _>>()?, acks: Acks::All })
                 }
+                Timer::AlterLogDirs => Operation::AlterLogDirs(NOTHING),
+                Timer::Copy => Operation::Copy(NOTHING),
+                Timer::DiskOffline => Operation::DiskOffline(NOTHING),
+                Timer::DiskOnline => Operation::DiskOnline(NOTHING),
                 Timer::Poll => Operation::Poll(NOTHING),
                 Timer::Fail { peer } => Operation::Fail(self.given_up(*id, *peer)?),
                 Timer::Expire { place } => {
@@ -436,8 +443,9 @@ impl<'a> Rendering<'a> {
         }
         let mut answer = Answer::default();
         if let Operation::Produce(produce) = &operation {
-            let offset = before.actors.all[usize::from(id)].log.end;
-            self.waiting.insert((id, offset), produce.id.clone());
+            // It waits for its last record, and is answered with the offset of its first.
+            let first = before.actors.all[usize::from(id)].log.end;
+            self.waiting.insert((id, log.end - 1), (first, produce.id.clone()));
         }
         for (bits, ended) in [
             (effect.acked, None),
@@ -445,12 +453,12 @@ impl<'a> Rendering<'a> {
             (effect.disowned, Some(KafkaError::NotLeaderOrFollower)),
         ] {
             for offset in (0..8).filter(|offset| bits >> offset & 1 == 1) {
-                let Some(name) = self.waiting.remove(&(id, offset)) else { continue };
+                let Some((first, name)) = self.waiting.remove(&(id, offset)) else { continue };
                 let own = matches!(&operation, Operation::Produce(produce) if produce.id == name);
                 match ended {
-                    None if own => answer.offset = Some(i64::from(offset)),
+                    None if own => answer.offset = Some(i64::from(first)),
                     None => {
-                        completes.insert(name, Completion::Acknowledged { offset: i64::from(offset) });
+                        completes.insert(name, Completion::Acknowledged { offset: i64::from(first) });
                     }
                     Some(error) => {
                         completes.insert(name, Completion::Refused { error });
@@ -611,6 +619,14 @@ impl<'a> Rendering<'a> {
         Ok(told)
     }
 
+    /// What is seen of a future replica; nothing while its disk is away.
+    fn future(&mut self, future: &Future) -> Result<Option<FutureState>, String> {
+        if future.disk != Disk::Here {
+            return Ok(None);
+        }
+        Ok(Some(FutureState { log: self.log(&future.log)?, high_watermark: i64::from(future.high) }))
+    }
+
     /// What is seen of a broker; none while it is down.
     fn replica(&mut self, id: u8) -> Result<Option<BrokerState>, String> {
         let broker = self.broker(id).clone();
@@ -627,6 +643,11 @@ impl<'a> Rendering<'a> {
         let kept = broker.epochs.iter().filter(|_| keeps);
         let epochs = kept.map(|(epoch, start)| EpochStart(i32::from(epoch), i64::from(start))).collect();
         let pending = broker.in_flight.then_some(broker.pending).filter(|pending| leads && *pending != 0);
+        let told = self.log(&broker.log)?;
+        let future = self.future(&broker.future)?;
+        // Said where it is not the offset after the last record.
+        let after = told.last().map_or(0, |last| last.0 + 1);
+        let log_end = Some(i64::from(broker.log.end)).filter(|end| *end != after);
         Ok(Some(BrokerState {
             role: match broker.role {
                 ModelRole::None => Role::None,
@@ -634,17 +655,17 @@ impl<'a> Rendering<'a> {
                 ModelRole::Follower => Role::Follower,
             },
             leader_epoch: i32::from(broker.leader_epoch),
-            log: self.log(&broker.log)?,
+            log: told,
             high_watermark: i64::from(broker.high),
             isr: leads.then(|| set(broker.isr)).transpose()?,
             remote: leads.then_some(remote),
             pending_isr: pending.map(set).transpose()?,
             epochs: Some(epochs),
-            log_end: None,
+            log_end,
             log_start: None,
             partition_epoch: Some(i32::from(broker.partition_epoch)),
             failed: Some(broker.entry.phase == Phase::Failed),
-            future: None,
+            future,
         }))
     }
 }

@@ -105,8 +105,7 @@ fn meets(rendered: &Rendered, setting: &Setting, theirs: Rules) -> Result<bool, 
 fn met_by(rendered: &Rendered, setting: &Setting) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for variant in variants::of(ProtocolName::Replication) {
-        // What is left follows the oracle in all that the model has: batches of one record, and no future replicas.
-        if let Some(theirs) = rules(variant.name).or_else(|| rules(ORACLE))
+        if let Some(theirs) = rules(variant.name)
             && meets(rendered, setting, theirs)?
         {
             names.push(variant.name.to_owned());
