@@ -211,7 +211,8 @@ impl Turn<'_> {
     fn takes_first_batch(&mut self, records: &Log) -> bool {
         let taken = records.iter().next().is_none_or(|(base, _)| base >= self.broker.log.end);
         if !taken {
-            self.mark(Label::BatchBelowEnd);
+            let cut = self.broker.log.get(self.broker.log.end - 1).is_none();
+            self.mark(if cut { Label::BatchInHole } else { Label::BatchBelowEnd });
             self.broker.entry.phase = Phase::Failed;
         }
         taken

@@ -145,6 +145,7 @@ labels! {
     RestartTrims = "1.4 loading drops epochs at the log's end",
     CutInsideBatch = "1.6 a truncation inside a batch",
     BatchBelowEnd = "1.7 a batch from below the log's end is refused",
+    BatchInHole = "1.7 a batch that begins in the hole of a cut is refused",
     OldFormat = "1.4 a record of an old format clears the epochs",
     FutureBegins = "2.10 a future replica begins",
     FutureCut = "2.10 a future replica truncates",

@@ -1,5 +1,16 @@
 //! The rows of the matrix: the scenarios of section 6, each with just the budget that it needs, under the variant or the
 //! slip that it breaks, and under the rules that it does not.
+//!
+//! | module | subject |
+//! |---|---|
+//! | this one | sections 2.3 to 2.6, 3 and 4 |
+//! | [`moves`] | future replicas (2.10) |
+//! | [`formats`] | batches of two records, and the formats before 0.11 (2.8, 2.12) |
+//! | [`simulated`] | three brokers and all faults, by random walks |
+
+pub(super) mod formats;
+pub(super) mod moves;
+pub(super) mod simulated;
 
 use super::bounds::{Bounds, Start};
 use super::catalogue::{List, ORACLE};

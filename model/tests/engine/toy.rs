@@ -285,7 +285,7 @@ impl<const DEAD: bool> Protocol for AnyToy<DEAD> {
 }
 
 fn configuration<P>(name: &str, tier: Tier, protocol: P) -> Configuration<P> {
-    Configuration { name: name.to_owned(), tier, reason: "small", protocol }
+    Configuration { name: name.to_owned(), tier, reason: "small", walks: None, protocol }
 }
 
 fn id(text: &str) -> TraceId {
