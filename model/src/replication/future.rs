@@ -204,9 +204,9 @@ impl Turn<'_> {
     fn replace(&mut self) {
         self.mark(Label::FutureReplaces);
         let Future { log, mut epochs, moves, outages, .. } = self.broker.future;
-        let latest = self.broker.epochs.latest();
-        if latest > epochs.latest() {
-            self.note_epoch_in(&mut epochs, latest, log.end);
+        let latest = self.broker.epochs.iter().next_back();
+        if let Some((epoch, start)) = latest.filter(|(_, start)| *start == log.end) {
+            self.note_epoch_in(&mut epochs, epoch, start);
         }
         self.broker.log = log;
         self.broker.epochs = epochs;

@@ -134,6 +134,13 @@ pub(super) fn truncation(list: &mut List) {
 pub(super) fn fencing(list: &mut List) {
     let mut rows = Rows(list);
     rows.add(
+        Smoke,
+        &[ORACLE],
+        "request-given-up",
+        "3.6: a follower gives a request up, and its leader handles it later",
+        Bounds { fails: [0, 1, 0, 0], ..Bounds::BASE },
+    );
+    rows.add(
         Full,
         &["kip-279", "kip-320", ORACLE],
         "zombie-follower",

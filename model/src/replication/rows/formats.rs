@@ -29,6 +29,20 @@ pub(in crate::replication) fn formats(list: &mut List) {
     );
     rows.add(
         Smoke,
+        &["kip-320", ORACLE],
+        "format-goes-back",
+        "KAFKA-7601: a leader of an old format follows one whose records have epochs",
+        Bounds {
+            start: Start { leader: 1, ..Bounds::BASE.start },
+            old_formats: 0b01,
+            chosen: 1,
+            epochs: 1,
+            writes: [1, 1, 0, 0],
+            ..Bounds::BASE
+        },
+    );
+    rows.add(
+        Smoke,
         &[ORACLE, "batch-base-after-cut"],
         "middle-of-a-batch",
         "2.8: a follower of an old format comes back with a high watermark inside a batch of its leader",
