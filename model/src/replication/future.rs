@@ -145,8 +145,7 @@ impl Turn<'_> {
             (fallback, true)
         } else {
             let reply = self.own_epoch_end(latest);
-            let reply =
-                if rule == FutureReplica::AsksOnce { EpochEnd { epoch: UNDEFINED, ..reply } } else { reply };
+            let reply = if rule == FutureReplica::AsksOnce { EpochEnd { epoch: UNDEFINED, ..reply } } else { reply };
             self.truncation_target(Replica { end: log.end, fallback, high, epochs }, reply)
         };
         self.cut_future(to);

@@ -146,8 +146,9 @@ fn to_be_set(configuration: &str) -> Origin {
 /// mixed in: under the oracle everybody has the same rules.
 fn bounds_name(configuration: &str) -> &str {
     match configuration.rsplit('/').next().unwrap_or(configuration) {
-        "old-broker-lost-message" | "protocol-raised-at-a-lost-message" => "lost-message",
-        "lost-message-in-an-old-format" => "lost-message",
+        "old-broker-lost-message" | "protocol-raised-at-a-lost-message" | "lost-message-in-an-old-format" => {
+            "lost-message"
+        }
         "old-broker-fast-fail-over" | "protocol-raised-at-a-fast-fail-over" => "fast-fail-over",
         name => name,
     }

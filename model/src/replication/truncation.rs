@@ -27,12 +27,7 @@ impl Turn<'_> {
     /// The replica that follows.
     pub(super) fn follower(&self) -> Replica {
         let broker = &*self.broker;
-        Replica {
-            end: broker.log.end,
-            fallback: broker.entry.offset,
-            high: broker.high,
-            epochs: broker.epochs,
-        }
+        Replica { end: broker.log.end, fallback: broker.entry.offset, high: broker.high, epochs: broker.epochs }
     }
 
     /// Where to truncate to, and whether that is all: the table of 2.5, in its order.
