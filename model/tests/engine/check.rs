@@ -24,6 +24,7 @@ fn options(directory: &Path) -> Options {
         bless: false,
         matrix: directory.to_owned(),
         limits: Limits::default(),
+        spread: None,
     }
 }
 
