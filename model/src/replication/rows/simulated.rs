@@ -7,7 +7,7 @@ use crate::replication::catalogue::{List, ORACLE};
 use crate::replication::rules::KAFKA;
 use crate::walks::Walks;
 
-const WALKS: Walks = Walks { seed: 7, number: 20_000, steps: 100 };
+const WALKS: Walks = Walks { seed: 7, number: 5_000, steps: 100 };
 
 /// The rows.
 pub(in crate::replication) fn simulated(list: &mut List) {
