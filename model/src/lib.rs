@@ -46,4 +46,5 @@ pub mod runs;
 pub mod search;
 pub mod show;
 pub mod simulate;
+pub mod walks;
 pub mod world;

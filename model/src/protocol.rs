@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stateright::actor::Actor;
 
+use crate::walks::Walks;
 use crate::world::{ActionOf, World, WorldState};
 
 /// A state with the action taken from it; the last state of a path has none. As Stateright's `Path::into_vec`.
@@ -127,6 +128,8 @@ pub struct Configuration<P> {
     pub tier: Tier,
     /// Why its bounds are what they are, in a line.
     pub reason: &'static str,
+    /// The walks that are taken where the states can't be exhausted; none where they can.
+    pub walks: Option<Walks>,
     /// The model.
     pub protocol: P,
 }

@@ -166,7 +166,7 @@ impl Cluster {
                 let (correlation, question) = match delivery.label.and_then(|label| self.sent.get(label)) {
                     Some(Sent::Request(request)) => (request.correlation, request.question),
                     // Of a client that is not driven: nobody waits for the answer.
-                    _ => (Correlation(u64::MAX), Brokers::question(&delivery.content.content, says_topic)?),
+                    _ => (Correlation(u64::MAX), words::question(&delivery.content.content, says_topic)?),
                 };
                 let answer = self.broker(id)?.answer(&question);
                 let mut reply = Reply::new(Answered::Nothing);
@@ -283,7 +283,7 @@ impl Cluster {
         };
         let mut reply = Reply::new(answer.map_or(Answered::Nothing, Answered::Answer));
         for request in effects.requests {
-            let content: Content = self.names.told_question(&request.question);
+            let content: Content = words::told_question(&request.question);
             let told = Told { to: self.names.name(request.to)?, content };
             let label = self.label(Sent::Request(request))?;
             reply.sends.insert(label, told);

@@ -45,6 +45,7 @@ pub(super) fn decide(rules: Rules, given: &Given, call: &Call) -> Result<Decisio
                 policy: known.policy,
                 history: &known.history,
                 nearest: false,
+                walking: false,
             };
             let end =
                 EpochEnd { epoch: LeaderEpoch(epoch.unwrap_or(-1)), end_offset: Offset(end_offset.unwrap_or(-1)) };
@@ -107,11 +108,11 @@ pub(super) fn decide(rules: Rules, given: &Given, call: &Call) -> Result<Decisio
 
 fn known(rules: Rules, given: &Given, call: &Call) -> Result<Known, Fault> {
     let positions = [&given.position, &given.sent].into_iter().flatten();
-    let mut named: BTreeSet<BrokerName> = positions.filter_map(|position| position.leader.clone()).collect();
+    let mut leaders: BTreeSet<BrokerName> = positions.filter_map(|position| position.leader.clone()).collect();
     if let Call::OnLeader { leader: Some(leader), .. } = call {
-        named.insert(leader.clone());
+        leaders.insert(leader.clone());
     }
-    let names = Brokers::new(named.into_iter().collect());
+    let names = Brokers::new(leaders.into_iter().collect());
     // A decision that looks at epochs is asked of a client without them too: it has none there.
     let has_epochs = rules.detection != Detection::None || !matches!(call, Call::OnLeader { .. });
     let position = |told: &LeaderPosition| -> Result<Position, Fault> {

@@ -51,25 +51,6 @@ impl Brokers {
         name.ok_or_else(|| Fault::broken(format!("the reference names a broker {id}")))
     }
 
-    pub(super) fn told_question(&self, question: &Question) -> Content {
-        match question {
-            Question::Fetch(fetch) => Content::Fetch(sent::Fetch {
-                offset: fetch.offset.0,
-                current_leader_epoch: number(fetch.current_leader_epoch),
-                last_epoch: fetch.last_epoch.map(|epoch| epoch.0),
-                topic_id: fetch.topic.unwrap_or(TopicId::FIRST).0,
-            }),
-            Question::EpochEnd(asked) => Content::OffsetForLeaderEpoch(sent::EpochRequest {
-                epoch: asked.epoch.0,
-                current_leader_epoch: number(asked.current_leader_epoch),
-            }),
-            Question::Offset(asked) => Content::ListOffsets(sent::OffsetRequest {
-                timestamp: told_spec(asked.spec),
-                current_leader_epoch: number(asked.current_leader_epoch),
-            }),
-        }
-    }
-
     pub(super) fn told_answer(&self, answer: Answer) -> Result<Content, Fault> {
         Ok(match answer {
             Answer::Fetched(fetched) => Content::FetchReply(match fetched {
@@ -89,27 +70,6 @@ impl Brokers {
                 Ok(found) => Ok(sent::OffsetReply { offset: found.offset.0, epoch: number(found.epoch) }),
                 Err(error) => Err(error_name(error)?),
             }),
-        })
-    }
-
-    /// A request, as the trace has it. Whether a fetch says its topic is not told by the trace: `says_topic` does.
-    pub(super) fn question(content: &Content, says_topic: bool) -> Result<Question, Fault> {
-        Ok(match content {
-            Content::Fetch(fetch) => Question::Fetch(Fetch {
-                offset: Offset(fetch.offset),
-                current_leader_epoch: known(fetch.current_leader_epoch),
-                last_epoch: fetch.last_epoch.and_then(known),
-                topic: says_topic.then_some(TopicId(fetch.topic_id)),
-            }),
-            Content::OffsetForLeaderEpoch(asked) => Question::EpochEnd(EpochQuestion {
-                epoch: LeaderEpoch(asked.epoch),
-                current_leader_epoch: known(asked.current_leader_epoch),
-            }),
-            Content::ListOffsets(asked) => Question::Offset(OffsetQuestion {
-                spec: spec(asked.timestamp),
-                current_leader_epoch: known(asked.current_leader_epoch),
-            }),
-            answer => return Err(Fault::broken(format!("{} is no request", answer.name()))),
         })
     }
 
@@ -155,6 +115,46 @@ impl Brokers {
             history: client.history().map(|history| history.entries().iter().map(told_epoch).collect()),
         })
     }
+}
+
+pub(super) fn told_question(question: &Question) -> Content {
+    match question {
+        Question::Fetch(fetch) => Content::Fetch(sent::Fetch {
+            offset: fetch.offset.0,
+            current_leader_epoch: number(fetch.current_leader_epoch),
+            last_epoch: fetch.last_epoch.map(|epoch| epoch.0),
+            topic_id: fetch.topic.unwrap_or(TopicId::FIRST).0,
+        }),
+        Question::EpochEnd(asked) => Content::OffsetForLeaderEpoch(sent::EpochRequest {
+            epoch: asked.epoch.0,
+            current_leader_epoch: number(asked.current_leader_epoch),
+        }),
+        Question::Offset(asked) => Content::ListOffsets(sent::OffsetRequest {
+            timestamp: told_spec(asked.spec),
+            current_leader_epoch: number(asked.current_leader_epoch),
+        }),
+    }
+}
+
+/// A request, as the trace has it. Whether a fetch says its topic is not told by the trace: `says_topic` does.
+pub(super) fn question(content: &Content, says_topic: bool) -> Result<Question, Fault> {
+    Ok(match content {
+        Content::Fetch(fetch) => Question::Fetch(Fetch {
+            offset: Offset(fetch.offset),
+            current_leader_epoch: known(fetch.current_leader_epoch),
+            last_epoch: fetch.last_epoch.and_then(known),
+            topic: says_topic.then_some(TopicId(fetch.topic_id)),
+        }),
+        Content::OffsetForLeaderEpoch(asked) => Question::EpochEnd(EpochQuestion {
+            epoch: LeaderEpoch(asked.epoch),
+            current_leader_epoch: known(asked.current_leader_epoch),
+        }),
+        Content::ListOffsets(asked) => Question::Offset(OffsetQuestion {
+            spec: spec(asked.timestamp),
+            current_leader_epoch: known(asked.current_leader_epoch),
+        }),
+        answer => return Err(Fault::broken(format!("{} is no request", answer.name()))),
+    })
 }
 
 pub(super) fn told_broker(view: &BrokerView<'_>) -> Result<trace::BrokerState, Fault> {

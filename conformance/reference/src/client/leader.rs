@@ -302,7 +302,7 @@ impl Broker {
         let BrokerRole::Leader { epoch_start, .. } = self.role else {
             return Err(ErrorCode::NotLeaderOrFollower.into());
         };
-        let leader_epoch = self.epochs.latest();
+        let leader_epoch = Some(self.leader_epoch);
         let latest = || {
             // KIP-207: the end is not told until it is as far as it was under the leader before.
             if self.high_watermark < epoch_start {

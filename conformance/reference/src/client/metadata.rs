@@ -34,9 +34,8 @@ pub fn accept_metadata(rules: Rules, last_seen: Option<LeaderEpoch>, known: Opti
     };
     match (rules.detection, rules.topic, known) {
         (Detection::None, ..) => true,
-        (_, _, None) => not_older,
         (_, TopicIdentity::PartitionEpoch, Some(known)) if heard.topic != known => heard.topic > known,
-        (_, TopicIdentity::LeaderEpoch | TopicIdentity::PartitionEpoch, Some(_)) => not_older,
+        (_, TopicIdentity::LeaderEpoch | TopicIdentity::PartitionEpoch, _) | (_, _, None) => not_older,
         (_, TopicIdentity::IdOfMetadata | TopicIdentity::Id, Some(known)) => heard.topic != known || not_older,
     }
 }

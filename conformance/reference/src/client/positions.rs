@@ -28,11 +28,14 @@ impl Client {
         }
     }
 
-    /// The epoch before an offset to which an application seeks without one, where the leader is told it (7a, 7b).
+    /// The epoch before an offset to which an application seeks without one: what is remembered, or what the leader is told
+    /// (7a to 7d).
     fn epoch_of_sought(&self, offset: Offset) -> Option<LeaderEpoch> {
         let partition = self.partition.as_ref()?;
         match self.setup.rules.detection {
-            Detection::Leader if self.setup.rules.remembers() => partition.history.epoch_before(offset),
+            Detection::Leader | Detection::Validation if self.setup.rules.remembers() => {
+                partition.history.epoch_before(offset)
+            }
             Detection::Leader => partition.last_read,
             Detection::None | Detection::Validation | Detection::LeaderNotAfterSeek => None,
         }
@@ -55,6 +58,7 @@ impl Client {
         partition.state = if asks { FetchState::AwaitValidation } else { FetchState::Fetching };
         partition.reset = None;
         partition.waits = false;
+        partition.walk = None;
         partition.nearest = false;
     }
 
@@ -65,6 +69,7 @@ impl Client {
         partition.state = FetchState::AwaitReset;
         partition.reset = Some(strategy);
         partition.waits = false;
+        partition.walk = None;
         partition.nearest = false;
         if !keeps {
             partition.position = None;
@@ -141,6 +146,7 @@ impl Client {
             partition.preferred = partition.preferred.filter(|_| keeps_preferred);
         }
         partition.state = next;
+        partition.walk = None;
         partition.waits = false;
     }
 }

@@ -139,6 +139,8 @@ pub(super) struct Partition {
     pub(super) reset: Option<ResetStrategy>,
     /// Whether nothing is asked until time has passed: the answer is awaited, or was an error.
     pub(super) waits: bool,
+    /// The place before its position that it asks about, to tell where the logs part (7c).
+    pub(super) walk: Option<Position>,
     pub(super) preferred: Option<BrokerId>,
     /// Whether the application wants the nearest place (7g).
     pub(super) nearest: bool,
@@ -229,6 +231,7 @@ impl Client {
             position: None,
             reset: None,
             waits: false,
+            walk: None,
             preferred: None,
             nearest: false,
             history: History::from_entries(history.into_iter().filter(|_| kept)),

@@ -5,7 +5,7 @@ use super::history::divergence;
 use super::message::{Answer, EpochQuestion, Fetch, Fetched, FoundOffset, OffsetQuestion, Question, ReadError, Reply};
 use super::names::{BrokerId, Correlation, LeaderEpoch, Offset};
 use super::reader::{Asked, Client, Exception, Place, Returned};
-use super::reset::ResetStrategy;
+use super::reset::{ResetStrategy, by_policy};
 use super::rules::ResetEpoch;
 use super::slip::Slip;
 use super::state::{FetchState, Position};
@@ -28,14 +28,15 @@ impl Client {
     fn validate(&mut self) {
         let Some(partition) = &self.partition else { return };
         let Some(position) = partition.position else { return };
-        let in_flight = |(_, asked): &(BrokerId, Asked)| *asked == Asked::Validation(position);
+        let about = partition.walk.unwrap_or(position);
+        let in_flight = |(_, asked): &(BrokerId, Asked)| *asked == Asked::Validation(about);
         let waits = partition.waits || self.outstanding.values().any(in_flight);
         if partition.state != FetchState::AwaitValidation || waits || self.is_of_another_topic(&position) {
             return;
         }
-        let (Some(leader), Some(epoch)) = (position.leader.leader, position.offset_epoch) else { return };
-        let question = EpochQuestion { epoch, current_leader_epoch: position.leader.epoch };
-        self.ask(leader, Asked::Validation(position), Question::EpochEnd(question));
+        let (Some(leader), Some(epoch)) = (about.leader.leader, about.offset_epoch) else { return };
+        let question = EpochQuestion { epoch, current_leader_epoch: about.leader.epoch };
+        self.ask(leader, Asked::Validation(about), Question::EpochEnd(question));
         self.wait();
     }
 
@@ -184,11 +185,12 @@ impl Client {
         let partition = self.partition.as_mut()?;
         let asked = Validating {
             state: partition.state,
-            position: partition.position.as_ref(),
+            position: partition.walk.as_ref().or(partition.position.as_ref()),
             sent,
             policy: self.setup.policy,
             history: &partition.history,
             nearest: partition.nearest,
+            walking: partition.walk.is_some(),
         };
         match on_validation_reply(self.setup.rules, asked, end) {
             OnValidationReply::Ignore => {}
@@ -199,7 +201,13 @@ impl Client {
                 partition.nearest = false;
             }
             OnValidationReply::MoveTo(offset, epoch) => self.move_to(offset, epoch, FetchState::Fetching),
-            OnValidationReply::AskAt(offset, epoch) => self.move_to(offset, epoch, FetchState::AwaitValidation),
+            OnValidationReply::AskAt(offset, epoch) if by_policy(self.setup.policy).is_some() => {
+                self.move_to(offset, epoch, FetchState::AwaitValidation);
+            }
+            OnValidationReply::AskAt(offset, offset_epoch) => {
+                partition.walk = Some(Position { offset, offset_epoch, ..*sent });
+                partition.waits = false;
+            }
             OnValidationReply::Reset(strategy) => self.give_up_position(strategy),
             OnValidationReply::Throw(divergent) => {
                 if self.slips(Slip::TruncationToldOnce)
@@ -207,9 +215,12 @@ impl Client {
                 {
                     partition.state = FetchState::Fetching;
                 }
+                let partition = self.partition.as_mut()?;
+                partition.walk = None;
+                let position = partition.position.map_or(sent.offset, |position| position.offset);
                 let offset = match divergent {
                     Some(end) if self.slips(Slip::DivergentOffsetAsPosition) => end.end_offset,
-                    _ => sent.offset,
+                    _ => position,
                 };
                 return Some(Returned::Thrown(Exception::LogTruncation { offset, divergent }));
             }

@@ -63,6 +63,8 @@ pub struct Validating<'a> {
     pub history: &'a History,
     /// Whether the application asked for the nearest place, and not for a record (7g).
     pub nearest: bool,
+    /// Whether the logs part behind what was asked about, and the application is to be told where (7c).
+    pub walking: bool,
 }
 
 /// What a client does about the answer.
@@ -112,25 +114,30 @@ pub fn on_validation_reply(
             (UndefinedAnswer::Truncated, Some(strategy)) => OnValidationReply::Reset(strategy),
             (UndefinedAnswer::Truncated, None) => OnValidationReply::Throw(None),
         },
+        () if !below && !other_epoch && asked.walking => {
+            let epoch = position.offset_epoch.unwrap_or(LeaderEpoch::NONE);
+            OnValidationReply::Throw(Some(EpochEnd { epoch, end_offset: position.offset }))
+        }
         () if !below && !other_epoch => OnValidationReply::Fetch,
         () if asked.nearest => OnValidationReply::MoveTo(end.end_offset.min(position.offset), Some(end.epoch)),
         () => match policy {
-            None => OnValidationReply::Throw(parts),
-            Some(_) if rules.remembers() && !asked.history.entries().is_empty() => {
-                walk(asked.history, position.offset, end)
+            _ if rules.remembers() && !asked.history.entries().is_empty() => {
+                walk(asked.history, position.offset, end, policy.is_some())
             }
+            None => OnValidationReply::Throw(parts),
             Some(strategy) => unremembered(rules, strategy, position, end, other_epoch, below),
         },
     }
 }
 
-/// Where a client goes that remembers what it has read.
-fn walk(history: &History, position: Offset, end: EpochEnd) -> OnValidationReply {
+/// Where a client goes that remembers what it has read, or what it tells its application.
+fn walk(history: &History, position: Offset, end: EpochEnd, has_policy: bool) -> OnValidationReply {
     let part = divergence(history, position, end);
     let epoch = history.epoch_before(part.offset);
     match (part.finished, epoch) {
         (false, Some(_)) => OnValidationReply::AskAt(part.offset, epoch),
-        _ => OnValidationReply::MoveTo(part.offset, epoch),
+        _ if has_policy => OnValidationReply::MoveTo(part.offset, epoch),
+        _ => OnValidationReply::Throw(Some(EpochEnd { epoch: end.epoch, end_offset: part.offset })),
     }
 }
 

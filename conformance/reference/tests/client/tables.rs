@@ -100,6 +100,7 @@ fn validated_with(
         policy,
         history: &history,
         nearest: false,
+        walking: false,
     };
     on_validation_reply(rules, asked, reply)
 }
@@ -149,6 +150,7 @@ fn an_answer_about_another_position_is_ignored() {
             policy: ResetPolicy::None,
             history: &history,
             nearest: false,
+            walking: false,
         };
         on_validation_reply(Rules::KIP_320, asked, Ok(end(3, 4)))
     };
@@ -250,4 +252,14 @@ fn what_an_answer_to_a_fetch_brings_about() {
         let fetching = Fetching { state, position: Some(&sent), sent: &sent, policy: none, from_follower: false };
         assert_eq!(on_fetch_reply(Rules::KIP_320, fetching, None), Ignore, "{state:?}");
     }
+}
+
+/// 7c: without a policy the application is told what the history finds.
+#[test]
+fn a_history_says_where_the_logs_part() {
+    let kept = Rules { memory: fencepost_reference::client::rules::EpochMemory::Kept, ..Rules::STRICT };
+    let asked = |history, answer| validated_with(kept, ResetPolicy::None, history, Ok(answer));
+    assert_eq!(asked(&[(1, 0), (3, 2)], end(1, 9)), OnValidationReply::Throw(Some(end(1, 2))), "S15");
+    assert_eq!(asked(&[(1, 0), (3, 2)], end(2, 4)), OnValidationReply::AskAt(Offset(2), Some(LeaderEpoch(1))));
+    assert_eq!(asked(&[], end(1, 9)), OnValidationReply::Throw(None), "nothing is remembered");
 }
