@@ -97,7 +97,7 @@ impl Cluster {
                 return Ok(());
             }
             let Some(request) = requests.pop() else { break };
-            let mut answer = self.broker(request.to)?.answer(&request.question);
+            let mut answer = self.broker(request.to)?.serving_all().answer(&request.question);
             if let Answers::Fetched(Ok(fetched)) = &mut answer {
                 fetched.records.retain(|record| record.offset < up_to);
             }

@@ -80,7 +80,8 @@ pub fn on_fetch_reply(rules: Rules, fetching: Fetching<'_>, error: Option<ReadEr
                 None => OnFetchReply::ThrowOutOfRange,
             }
         }
-        Some(ReadError::LogTruncation) if late => OnFetchReply::Ignore,
+        // What was asked for had an epoch; the position has none since, and nothing to ask with.
+        Some(ReadError::LogTruncation) if late || position.offset_epoch.is_none() => OnFetchReply::Ignore,
         Some(ReadError::LogTruncation) => OnFetchReply::Validate,
         // UNKNOWN_LEADER_EPOCH among them: the broker is behind.
         Some(_) => OnFetchReply::FetchAgain,

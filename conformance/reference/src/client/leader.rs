@@ -184,9 +184,15 @@ impl Broker {
         self.high_watermark = high_watermark.min(self.log_end());
     }
 
-    /// The topic is there anew.
+    /// The topic is there anew, in its first epoch.
     pub fn recreate(&mut self, topic: TopicId) {
-        *self = Self { topic, ..Self::new(self.setup) };
+        *self = Self { topic, role: BrokerRole::Follower, leader_epoch: LeaderEpoch(0), ..Self::new(self.setup) };
+    }
+
+    /// The same broker, which serves whoever comes and sends nobody elsewhere.
+    #[must_use]
+    pub fn serving_all(&self) -> Self {
+        Self { setup: BrokerSetup { preferred: None, ..self.setup }, ..self.clone() }
     }
 
     /// Answers.
@@ -315,7 +321,8 @@ impl Broker {
             OffsetSpec::Earliest => {
                 let first = self.log.first();
                 let offset = first.map_or(Offset(0), |record| record.offset);
-                let epoch = first.and_then(Record::known_epoch);
+                // Of the cache, so that a leader that has written nothing has one too.
+                let epoch = self.epochs.epoch_for_offset(offset);
                 let epoch = if self.slips(Slip::StartHasCurrentEpoch) { leader_epoch } else { epoch };
                 Ok(FoundOffset { offset, epoch })
             }

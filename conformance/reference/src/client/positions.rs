@@ -71,9 +71,9 @@ impl Client {
         partition.waits = false;
         partition.walk = None;
         partition.nearest = false;
-        if !keeps {
-            partition.position = None;
-        }
+        let leader = self.metadata.current_leader();
+        let none = Position { offset: Offset(-1), offset_epoch: None, leader, topic: None };
+        partition.position = keeps.then_some(none);
     }
 
     /// The client goes on where its group has committed.

@@ -208,11 +208,7 @@ impl Client {
             Input::Metadata { leader, epoch, topic } => self.hear(leader, epoch, topic),
             Input::Deliver(reply) => return self.on_reply(reply),
             Input::Fail(correlation) => self.on_failure(correlation),
-            Input::Elapse => {
-                if let Some(partition) = &mut self.partition {
-                    partition.waits = false;
-                }
-            }
+            Input::Elapse => self.elapse(),
             Input::Restart => {
                 *self = Self { next_correlation: self.next_correlation, ..Self::new(self.setup) };
             }

@@ -29,8 +29,8 @@ impl Client {
         let Some(partition) = &self.partition else { return };
         let Some(position) = partition.position else { return };
         let about = partition.walk.unwrap_or(position);
-        let in_flight = |(_, asked): &(BrokerId, Asked)| *asked == Asked::Validation(about);
-        let waits = partition.waits || self.outstanding.values().any(in_flight);
+        let can_ask = !self.setup.old_brokers || self.slips(Slip::OldBrokersAsked);
+        let waits = partition.waits || !can_ask;
         if partition.state != FetchState::AwaitValidation || waits || self.is_of_another_topic(&position) {
             return;
         }
@@ -43,10 +43,9 @@ impl Client {
     fn ask_offset(&mut self) {
         let Some(partition) = &self.partition else { return };
         let (FetchState::AwaitReset, Some(strategy)) = (partition.state, partition.reset) else { return };
-        let in_flight = |(_, asked): &(BrokerId, Asked)| *asked == Asked::Offset(strategy);
         let known = self.metadata.current_leader();
         let Some(leader) = known.leader else { return };
-        if partition.waits || self.outstanding.values().any(in_flight) {
+        if partition.waits {
             return;
         }
         let question = OffsetQuestion { spec: strategy.spec(), current_leader_epoch: known.epoch };
@@ -63,7 +62,7 @@ impl Client {
         };
         let Some(partition) = self.partition.as_ref().filter(|partition| fetches(partition.state)) else { return };
         let Some(position) = partition.position else { return };
-        let Some(leader) = position.leader.leader else { return };
+        let Some(leader) = position.leader.leader.filter(|_| position.offset >= Offset(0)) else { return };
         let to = partition.preferred.unwrap_or(leader);
         let is_fetch = |(broker, asked): &(BrokerId, Asked)| *broker == to && matches!(asked, Asked::Records(..));
         if self.outstanding.values().any(is_fetch) {
@@ -92,6 +91,18 @@ impl Client {
         }
         let question = EpochQuestion { epoch, current_leader_epoch: known.epoch };
         self.ask(leader, Asked::Lookup(place), Question::EpochEnd(question));
+    }
+
+    /// Time passes. What is asked for and not answered is awaited further: that it fails is another event.
+    pub(super) fn elapse(&mut self) {
+        let Some(partition) = &mut self.partition else { return };
+        let about = partition.walk.or(partition.position).map(Asked::Validation);
+        let offset = partition.reset.map(Asked::Offset);
+        partition.waits = match partition.state {
+            FetchState::AwaitValidation => self.outstanding.values().any(|(_, asked)| Some(*asked) == about),
+            FetchState::AwaitReset => self.outstanding.values().any(|(_, asked)| Some(*asked) == offset),
+            FetchState::Initializing | FetchState::Fetching => false,
+        };
     }
 
     fn wait(&mut self) {

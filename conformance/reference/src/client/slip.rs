@@ -39,19 +39,21 @@ slips! {
     SeekNotValidated = "seek-not-validated",
     /// A committed pair is not validated.
     CommittedNotValidated = "committed-not-validated",
-    /// KAFKA-10123: a position survives its reset, and a new leader makes the client fetch there.
-    ResetKeepsPosition = "reset-keeps-position",
+    /// KAFKA-10123: a partition without a position claims to have one, and a new leader makes the client fetch, from nowhere.
+    ResetKeepsPosition = "reset-has-position",
     /// A new leader does not make the client forget its preferred replica.
     PreferredReplicaKept = "preferred-replica-kept",
     // 3: validation
     /// KAFKA-8422: brokers are asked that do not understand.
-    OldBrokersAsked = "old-brokers-asked",
+    OldBrokersAsked = "version-ignored",
+    /// KAFKA-9724: a position waits for brokers that cannot be asked.
+    OldBrokersAwait = "old-brokers-await",
     /// KAFKA-8429: an answer is used though the position is another one.
-    LateValidationUsed = "late-validation-used",
+    LateValidationUsed = "reply-after-seek",
     /// KAFKA-9840: an answer without an end is taken for a confirmation.
-    UndefinedConfirms = "undefined-confirms",
+    UndefinedConfirms = "undefined-ignored",
     /// KAFKA-10113: the exception has the divergent offset in the place of the position.
-    DivergentOffsetAsPosition = "divergent-offset-as-position",
+    DivergentOffsetAsPosition = "divergent-as-position",
     /// After the exception the client fetches on, as if it had been a warning.
     TruncationToldOnce = "truncation-told-once",
     /// An epoch that ends exactly at the position does not confirm it.
@@ -80,13 +82,13 @@ slips! {
     LateOffsetUsed = "late-offset-used",
     // The brokers
     /// Redpanda #5435: a broker that does not lead tells where an epoch ends.
-    FollowerTellsEpochEnd = "follower-tells-epoch-end",
+    FollowerTellsEpochEnd = "follower-answers",
     /// Redpanda #11864: an epoch that nobody had yet ends at the log's end.
-    FutureEpochEnds = "future-epoch-ends",
+    FutureEpochEnds = "future-epoch-ends-at-log-end",
     /// Redpanda #12063: an answer has the current epoch.
     CurrentEpochAnswered = "current-epoch-answered",
     /// Redpanda #26583: the start of the log has the current epoch.
-    StartHasCurrentEpoch = "start-has-current-epoch",
+    StartHasCurrentEpoch = "lists-current-epoch",
     /// The leader epoch of a client's request is not compared.
     ClientNotFenced = "client-not-fenced",
     /// A client is handed records above the high watermark.

@@ -40,6 +40,7 @@ pub fn on_leader(
     let asks = rules.detection == Detection::Validation && position.offset_epoch.is_some() && now.epoch.is_some();
     match () {
         () if now.leader.is_none() => OnLeader::Ignore,
+        () if !can_ask && rules.slips(Slip::OldBrokersAwait) && position.offset_epoch.is_some() => OnLeader::Validate,
         // KAFKA-8422, KAFKA-9724: nothing is asked, and nothing waited for.
         () if !can_ask && !rules.slips(Slip::OldBrokersAsked) => OnLeader::Fetch,
         () if same => OnLeader::Ignore,
@@ -101,8 +102,7 @@ pub fn on_validation_reply(
     let Some(position) = asked.position else { return OnValidationReply::Ignore };
     let same = asked.state == FetchState::AwaitValidation && position.is_that_of(asked.sent);
     let policy = by_policy(asked.policy);
-    let other_epoch =
-        rules.confirmation == Confirmation::EndOffsetAndEpoch && Some(end.epoch) != asked.sent.offset_epoch;
+    let other_epoch = rules.confirmation == Confirmation::EndOffsetAndEpoch && Some(end.epoch) != position.offset_epoch;
     let below = end.end_offset < position.offset
         || (rules.slips(Slip::EndAtPositionDiverges) && end.end_offset == position.offset);
     let parts = below.then_some(end);
