@@ -11,6 +11,7 @@ use stateright::{Model, Property as Always};
 use strsim::normalized_damerau_levenshtein;
 
 use crate::compaction::Compaction;
+use crate::consumer::Consumer;
 use crate::diagram;
 use crate::fencing::Fencing;
 use crate::goals::{self, AimError, MissError, Sought};
@@ -271,6 +272,7 @@ impl Registry {
             .with::<Fencing>()
             .with::<Compaction>()
             .with::<Replication>()
+            .with::<Consumer>()
             .with::<Tla<tla::variants::Replication>>()
             .with::<Tla<AsyncIsr>>()
     }
