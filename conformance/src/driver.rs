@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fencepost_fixtures::TraceId;
 use fencepost_fixtures::compaction::Compaction;
+use fencepost_fixtures::consumer::Consumer;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::replication::Replication;
 use fencepost_fixtures::trace::Vocabulary;
@@ -270,6 +271,10 @@ impl Implementation for Driver {
     }
 
     fn replication(&mut self) -> Option<&mut dyn Target<Replication>> {
+        Some(self)
+    }
+
+    fn consumer(&mut self) -> Option<&mut dyn Target<Consumer>> {
         Some(self)
     }
 

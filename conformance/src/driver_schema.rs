@@ -3,6 +3,7 @@
 //! `conformance/schema/driver.json` is this; a test keeps it current.
 
 use fencepost_fixtures::compaction::Compaction;
+use fencepost_fixtures::consumer::Consumer;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::replication::Replication;
 use schemars::generate::SchemaSettings;
@@ -19,11 +20,13 @@ pub fn schema() -> Value {
         generator.subschema_for::<Command<'static, Fencing>>(),
         generator.subschema_for::<Command<'static, Compaction>>(),
         generator.subschema_for::<Command<'static, Replication>>(),
+        generator.subschema_for::<Command<'static, Consumer>>(),
     ];
     let answers = [
         generator.subschema_for::<AnswerLine<Fencing>>(),
         generator.subschema_for::<AnswerLine<Compaction>>(),
         generator.subschema_for::<AnswerLine<Replication>>(),
+        generator.subschema_for::<AnswerLine<Consumer>>(),
     ];
     let definitions: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
     json!({

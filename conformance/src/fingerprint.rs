@@ -44,6 +44,7 @@ pub fn oracle(protocol: Protocol) -> Option<&'static str> {
         Protocol::Fencing => Some("assignment-epoch-owned"),
         Protocol::Compaction => Some("delete-horizon-repaired"),
         Protocol::Replication => Some("proposal-kept"),
+        Protocol::Consumer => Some("strict"),
     }
 }
 
@@ -57,7 +58,7 @@ pub fn records_a_fault(result: &TraceResult) -> bool {
 fn candidates(protocol: Protocol) -> Vec<&'static str> {
     let seen = |rules: &Rules| match rules {
         Rules::Fencing(rules) => rules.client == ClientRule::Free,
-        Rules::Compaction(_) | Rules::Replication(_) => true,
+        Rules::Compaction(_) | Rules::Replication(_) | Rules::Consumer(_) => true,
     };
     variants::of(protocol).filter(|variant| seen(&variant.rules)).map(|variant| variant.name).collect()
 }

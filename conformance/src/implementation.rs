@@ -7,11 +7,13 @@ use std::collections::BTreeSet;
 
 use fencepost_fixtures::Document;
 use fencepost_fixtures::compaction::Compaction;
+use fencepost_fixtures::consumer::Consumer;
 use fencepost_fixtures::fencing::Fencing;
 use fencepost_fixtures::replication::Replication;
 use fencepost_fixtures::trace::Vocabulary;
 
 use crate::reference_cluster::ReferenceCluster;
+use crate::reference_consumer::ReferenceConsumer;
 use crate::reference_log::ReferenceLog;
 use crate::reference_target::ReferenceTarget;
 use crate::replayer::{Counts, Replay, Verdict, replay};
@@ -34,6 +36,11 @@ pub trait Implementation: Send {
 
     /// Its target for replication, if it has one.
     fn replication(&mut self) -> Option<&mut dyn Target<Replication>> {
+        None
+    }
+
+    /// Its target for consumers, if it has one.
+    fn consumer(&mut self) -> Option<&mut dyn Target<Consumer>> {
         None
     }
 
@@ -96,7 +103,14 @@ only!(
     replication
 );
 
-/// The reference: its coordinator, its log, and its brokers.
+only!(
+    /// The implementation that has consumers alone.
+    ConsumerOnly,
+    Consumer,
+    consumer
+);
+
+/// The reference: its coordinator, its log, its brokers, and its client.
 #[derive(Debug, Default)]
 pub struct Reference {
     /// Its coordinator.
@@ -105,12 +119,14 @@ pub struct Reference {
     pub log: ReferenceLog,
     /// Its brokers and controller.
     pub cluster: ReferenceCluster,
+    /// Its client.
+    pub client: ReferenceConsumer,
 }
 
 impl Implementation for Reference {
     fn hello(&mut self) -> Result<Hello, Fault> {
         let mut hello = self.coordinator.hello()?;
-        for other in [self.log.hello()?, self.cluster.hello()?] {
+        for other in [self.log.hello()?, self.cluster.hello()?, self.client.hello()?] {
             hello.protocols.extend(other.protocols);
             hello.variants.extend(other.variants);
             hello.kinds.extend(other.kinds);
@@ -132,6 +148,10 @@ impl Implementation for Reference {
 
     fn replication(&mut self) -> Option<&mut dyn Target<Replication>> {
         Some(&mut self.cluster)
+    }
+
+    fn consumer(&mut self) -> Option<&mut dyn Target<Consumer>> {
+        Some(&mut self.client)
     }
 }
 
@@ -178,6 +198,10 @@ pub fn replay_document(
         Document::Replication(trace) => match implementation.replication() {
             Some(target) => replay(trace, hello, target, settings),
             None => absent::<Replication>(),
+        },
+        Document::Consumer(trace) => match implementation.consumer() {
+            Some(target) => replay(trace, hello, target, settings),
+            None => absent::<Consumer>(),
         },
     }
 }

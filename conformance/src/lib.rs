@@ -21,6 +21,7 @@
 
 pub mod cli;
 pub mod compaction;
+pub mod consumer;
 pub mod driver;
 pub mod driver_schema;
 pub mod exit;
@@ -31,6 +32,7 @@ pub mod implementation;
 pub mod pattern;
 pub mod process;
 pub mod reference_cluster;
+pub mod reference_consumer;
 pub mod reference_log;
 pub mod reference_target;
 mod relay;

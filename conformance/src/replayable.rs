@@ -69,11 +69,11 @@ pub trait Replayable: Vocabulary {
         state.clone()
     }
 
-    /// Whether `at` is the controller: a place that many targets do not have.
+    /// The feature that a target needs to have the place `at`, where not every target has it.
     #[must_use]
-    fn is_controller(at: &BrokerName) -> bool {
+    fn place_needs(at: &BrokerName) -> Option<Feature> {
         let _ = at;
-        false
+        None
     }
 
     /// How many brokers the system has; one where the protocol has no more.

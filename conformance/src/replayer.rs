@@ -256,7 +256,7 @@ impl<V: Replayable> Run<'_, V> {
     fn drives(&self, place: &BrokerName) -> bool {
         match self.settings.only {
             Some(only) => place == only,
-            None => !V::is_controller(place) || self.has_feature(Feature::Controller),
+            None => V::place_needs(place).is_none_or(|feature| self.has_feature(feature)),
         }
     }
 

@@ -29,6 +29,8 @@ pub fn show(document: &Document, form: Form) -> Result<String, YamlError> {
         (Form::Mermaid, Document::Compaction(trace)) => Ok(mermaid(trace)),
         (Form::Text, Document::Replication(trace)) => Ok(text(trace)),
         (Form::Mermaid, Document::Replication(trace)) => Ok(mermaid(trace)),
+        (Form::Text, Document::Consumer(trace)) => Ok(text(trace)),
+        (Form::Mermaid, Document::Consumer(trace)) => Ok(mermaid(trace)),
         (Form::Yaml, _) => reader::to_yaml(document),
     }
 }

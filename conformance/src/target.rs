@@ -193,6 +193,11 @@ features! {
     OldMessageFormats = "old_message_formats",
     /// Truncations below the high watermark are shown.
     TruncationEffects = "truncation_effects",
+    /// The brokers of a consumer's trace can be driven. Without it the consumer is driven alone, and the brokers say what
+    /// the trace says.
+    ConsumerBrokers = "consumer_brokers",
+    /// Calls of a consumer that were proposed and not built (docs/consumers.md 7).
+    ProposedCalls = "proposed_calls",
     /// A parked request's wait time, or a produce request's, runs out on demand.
     RequestTimeouts = "request_timeouts",
 }

@@ -44,6 +44,7 @@ fn can_slip(protocol: Protocol, slip: &str) -> bool {
         Protocol::Fencing => coordinator::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
         Protocol::Compaction => storage::mutation::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
         Protocol::Replication => replica::slip::Slip::ALL.iter().any(|known| known.name() == slip),
+        Protocol::Consumer => false,
     }
 }
 

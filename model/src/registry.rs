@@ -232,6 +232,7 @@ fn header_mut(document: &mut Document) -> &mut Header {
         Document::Fencing(trace) => &mut trace.header,
         Document::Compaction(trace) => &mut trace.header,
         Document::Replication(trace) => &mut trace.header,
+        Document::Consumer(trace) => &mut trace.header,
     }
 }
 

@@ -136,6 +136,7 @@ fn has_a_step_at(document: &Document, broker: &BrokerName) -> bool {
         Document::Fencing(trace) => any(trace, broker),
         Document::Compaction(trace) => any(trace, broker),
         Document::Replication(trace) => any(trace, broker),
+        Document::Consumer(trace) => any(trace, broker),
     }
 }
 

@@ -112,8 +112,8 @@ impl Replayable for Replication {
         }
     }
 
-    fn is_controller(at: &BrokerName) -> bool {
-        at.as_str() == CONTROLLER
+    fn place_needs(at: &BrokerName) -> Option<Feature> {
+        (at.as_str() == CONTROLLER).then_some(Feature::Controller)
     }
 
     fn brokers(configure: &Configure) -> usize {
@@ -296,7 +296,7 @@ mod tests {
     fn a_place_that_is_not_driven_is_not_compared() {
         let only_b = Replication::state_at(&state(WHOLE), &|place| place.as_str() == "B");
         assert_eq!(only_b, state(r#"{"B":null}"#));
-        let brokers = Replication::state_at(&state(WHOLE), &|place| !Replication::is_controller(place));
+        let brokers = Replication::state_at(&state(WHOLE), &|place| Replication::place_needs(place).is_none());
         assert!(brokers.controller.is_none() && brokers.brokers.len() == 2);
     }
 }

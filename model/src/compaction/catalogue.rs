@@ -16,7 +16,7 @@ pub const ORACLE: &str = "delete-horizon-repaired";
 pub fn rules(variant: &str) -> Option<CompactionRules> {
     match find(ProtocolName::Compaction, variant)?.rules {
         Rules::Compaction(rules) => Some(rules),
-        Rules::Fencing(_) | Rules::Replication(_) => None,
+        Rules::Fencing(_) | Rules::Replication(_) | Rules::Consumer(_) => None,
     }
 }
 

@@ -79,6 +79,7 @@ fn collect(document: &Document, errors: &mut BTreeSet<String>) {
         Document::Fencing(trace) => serde_json::to_value(trace),
         Document::Compaction(trace) => serde_json::to_value(trace),
         Document::Replication(trace) => serde_json::to_value(trace),
+        Document::Consumer(trace) => serde_json::to_value(trace),
     };
     if let Ok(value) = value {
         walk(&value, errors);

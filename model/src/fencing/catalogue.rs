@@ -13,7 +13,7 @@ use crate::protocol::{Catalogue, Configuration, Goal, Tier};
 pub fn rules(variant: &str) -> Option<FencingRules> {
     match find(ProtocolName::Fencing, variant)?.rules {
         Rules::Fencing(rules) => Some(rules),
-        Rules::Compaction(_) | Rules::Replication(_) => None,
+        Rules::Compaction(_) | Rules::Replication(_) | Rules::Consumer(_) => None,
     }
 }
 
