@@ -12,7 +12,7 @@ use super::labels::{Label, Trail};
 use super::log::{Epoch, EpochEnd, Epochs, Kind, Log, Offset, Record, UNDEFINED};
 use super::message::{Fetch, Fetched, NOBODY, Refusal, Spec};
 use super::mutant::Mutant;
-use super::rules::{Detection, Identity};
+use super::rules::Identity;
 use crate::replication::labels::Trail as CacheTrail;
 
 /// A broker.
@@ -134,7 +134,7 @@ impl Broker {
         if let Some(refusal) = self.check(fetch.leader_epoch, !from_replica, trail) {
             return Fetched::Error(refusal);
         }
-        if setting.rules.detection == Detection::Leader && fetch.last_epoch != UNDEFINED {
+        if setting.rules.leader_detects() && fetch.last_epoch != UNDEFINED {
             if self.leader_epoch < fetch.last_epoch {
                 trail.mark(Label::ExpectedUnknown);
                 return Fetched::Error(Refusal::UnknownLeaderEpoch);

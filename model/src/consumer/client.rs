@@ -310,16 +310,10 @@ impl Client {
         effect.trail.mark(if epoch == UNDEFINED { Label::CommittedWithoutEpoch } else { Label::CommittedWithEpoch });
         let epoch = if setting.rules.detection == Detection::None { UNDEFINED } else { epoch };
         self.topic = topic;
-        if setting.rules.committed_checked {
-            if setting.rules.fenced {
-                self.saw(epoch);
-            }
-            self.validate(setting, Position { offset, epoch, ..NO_POSITION }, &mut effect.trail);
-        } else {
-            self.state = State::Fetching;
-            let (leader, leader_epoch) = self.current_leader(setting);
-            self.position = Position { offset, epoch, leader, leader_epoch };
+        if setting.rules.fenced {
+            self.saw(epoch);
         }
+        self.validate(setting, Position { offset, epoch, ..NO_POSITION }, &mut effect.trail);
     }
 
     fn way(&self, broker: u8) -> Way {
@@ -368,7 +362,7 @@ impl Client {
         let fetch = Fetch {
             offset: self.position.offset,
             leader_epoch: if setting.rules.fenced { self.position.leader_epoch } else { UNDEFINED },
-            last_epoch: if setting.rules.detection == Detection::Leader { self.position.epoch } else { UNDEFINED },
+            last_epoch: if setting.rules.leader_detects() { self.position.epoch } else { UNDEFINED },
             topic: if names_topic { self.known.topic } else { NOBODY },
         };
         self.fetching |= 1 << to;
@@ -527,12 +521,6 @@ impl Client {
                         self.state = State::AwaitValidation;
                         (self.waits, self.asking) = (false, NOBODY);
                     }
-                    FetchError::Truncated => {
-                        let Position { offset, epoch, .. } = self.position;
-                        self.told(setting, None, effect);
-                        self.idle = true;
-                        self.throw(Thrown::Truncation(offset, epoch, EpochEnd::UNDEFINED), effect);
-                    }
                 }
             }
         }
@@ -608,7 +596,7 @@ impl Client {
             }
             Reaction::MovesTo { offset, epoch, again } => {
                 self.told(setting, log, effect);
-                if setting.bounds.reset.is_none() && !(again && setting.rules.history != History::OnePair) {
+                if setting.bounds.reset.is_none() {
                     self.faults |= fault::UNTOLD;
                 }
                 effect.moved = Some(offset);
@@ -629,7 +617,7 @@ impl Client {
             }
             Reaction::Throws(parts) => {
                 let Position { offset, epoch, .. } = self.position;
-                if parts.end >= offset {
+                if parts == (EpochEnd { epoch, end: offset }) {
                     self.faults |= fault::UNTOLD;
                 }
                 self.told(setting, log, effect);
@@ -744,13 +732,13 @@ impl Client {
             Target::StoredOffset => (stored, UNDEFINED),
             Target::Found => (std::mem::replace(&mut self.found, UNDEFINED), UNDEFINED),
         };
-        let remembered = if setting.rules.seek_takes_epoch {
-            self.history.iter().rev().find(|(_, start)| *start < offset).map(|(epoch, _)| epoch)
-        } else if setting.rules.detection == Detection::Leader && setting.variant == "leader-detects" {
-            // The draft before July 2018: the epoch of the last record read, wherever the application goes.
-            (self.position.epoch != UNDEFINED).then_some(self.position.epoch)
-        } else {
-            None
+        let remembered = match setting.rules.detection {
+            // What the client remembers of the record before the offset; else of the last one that it read.
+            Detection::Leader => {
+                let known = self.history.iter().rev().find(|(_, start)| *start < offset);
+                known.map(|(epoch, _)| epoch).or((self.position.epoch != UNDEFINED).then_some(self.position.epoch))
+            }
+            _ => None,
         };
         let given = self.epoch(setting, epoch);
         let epoch = if given == UNDEFINED { remembered.unwrap_or(UNDEFINED) } else { given };

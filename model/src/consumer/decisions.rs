@@ -6,7 +6,7 @@ use super::labels::{Label, Trail};
 use super::log::{Epoch, EpochEnd, Epochs, Offset, UNDEFINED};
 use super::message::{Heard, Position, Refusal, Spec};
 use super::mutant::Mutant;
-use super::rules::{Check, History, Identity, OnePair, Truncated};
+use super::rules::{Check, History, Identity, OnePair};
 use crate::replication::labels::Trail as CacheTrail;
 
 /// What a client does about an answer to its validation.
@@ -60,35 +60,27 @@ pub fn on_validation_reply(
         return Reaction::Fetches;
     }
     trail.mark(if below { Label::ValidationBelow } else { Label::ValidationOtherEpoch });
-    if policy.is_none() && !closest && rules.history == History::OnePair {
-        // Only an end below the position says where the logs part.
-        let parts = if below { at } else { EpochEnd::UNDEFINED };
-        let parts = if setting.has(Mutant::DivergentAsPosition) {
+    let throws = policy.is_none() && !closest;
+    if rules.history != History::OnePair && !history.is_empty() {
+        let (offset, epoch, finished) = divergence(history, position.offset, at, trail);
+        return if throws {
+            Reaction::Throws(EpochEnd { epoch, end: offset })
+        } else {
+            Reaction::MovesTo { offset, epoch, again: !finished }
+        };
+    }
+    if throws {
+        // What the leader answered.
+        return Reaction::Throws(if setting.has(Mutant::DivergentAsPosition) {
             EpochEnd { epoch: position.epoch, end: position.offset }
         } else {
-            parts
-        };
-        return Reaction::Throws(parts);
+            at
+        });
     }
-    if rules.truncated == Truncated::ByPolicy {
-        return policy.map_or(Reaction::Throws(EpochEnd::UNDEFINED), Reaction::Resets);
-    }
-    if rules.history != History::OnePair && history.iter().next().is_some() {
-        let (offset, epoch, finished) = divergence(history, position.offset, at, trail);
-        if policy.is_none() && !closest && finished {
-            return Reaction::Throws(EpochEnd { epoch, end: offset });
-        }
-        return Reaction::MovesTo { offset, epoch, again: !finished };
-    }
-    if other {
+    if at.epoch != position.epoch && rules.check == Check::EpochAndEnd {
         trail.mark(Label::OnePairDoesNotTell);
         match rules.one_pair {
-            OnePair::AsUndefined => {
-                if !below {
-                    return policy.map_or(Reaction::Throws(EpochEnd::UNDEFINED), Reaction::Resets);
-                }
-            }
-            OnePair::FirstLargerEpoch => {}
+            OnePair::EndOffset | OnePair::FirstLargerEpoch => {}
             OnePair::Timestamp => return Reaction::Resets(Spec::At(10 * position.epoch + position.offset - 1)),
             OnePair::Earliest => return Reaction::Resets(Spec::Earliest),
             OnePair::Latest => return Reaction::Resets(Spec::Latest),
@@ -130,8 +122,6 @@ pub enum FetchError {
     Throws,
     /// It asks where the epoch of its position ends.
     Asks,
-    /// The application is told that its log was truncated.
-    Truncated,
     /// The answer is not for the position of now.
     Drops,
 }
@@ -170,7 +160,7 @@ pub fn on_fetch_error(
         }
         Refusal::LogTruncation => {
             trail.mark(Label::FetchTruncated);
-            if setting.bounds.reset.is_some() { FetchError::Asks } else { FetchError::Truncated }
+            FetchError::Asks
         }
     }
 }

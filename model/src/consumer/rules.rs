@@ -9,6 +9,8 @@ pub enum Detection {
     Validation,
     /// By the leader, at each fetch: the request carries the epoch of the record before the offset (KIP-320's drafts).
     Leader,
+    /// The same; but a fetch after a seek to an offset carries no epoch (July 2018).
+    LeaderNotAfterSeek,
 }
 
 /// What an answer to the question for an epoch's end must say.
@@ -24,8 +26,8 @@ pub enum Check {
 /// not the one that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnePair {
-    /// As if nothing were known, where the end of the answer is not below the position; else to that end.
-    AsUndefined,
+    /// Where the epoch of the answer ends, as if it were known; not beyond the position.
+    EndOffset,
     /// Where the leader's first larger epoch starts.
     FirstLargerEpoch,
     /// Where the leader's first record is that is not older than the last one read.
@@ -34,15 +36,6 @@ pub enum OnePair {
     Earliest,
     /// The high watermark.
     Latest,
-}
-
-/// Where a consumer with a policy goes when its log was truncated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Truncated {
-    /// Where the logs part, as far as the answer tells.
-    ToEnd,
-    /// Where `auto.offset.reset` says.
-    ByPolicy,
 }
 
 /// What the client remembers of the epochs that it read (7c, 7d).
@@ -83,12 +76,6 @@ pub struct Rules {
     pub late_fetch_checked: bool,
     /// Whether an undefined answer means that nothing can be told, and the position stays.
     pub undefined_is_fine: bool,
-    /// Where a truncated consumer goes.
-    pub truncated: Truncated,
-    /// Whether a committed offset is checked before it is read from.
-    pub committed_checked: bool,
-    /// Whether a position that the application sought, without an epoch, gets one from the history.
-    pub seek_takes_epoch: bool,
     /// What is remembered.
     pub history: History,
     /// Whether the application looks an offset up, and seeks to it.
@@ -114,39 +101,34 @@ const STRICT: Rules = Rules {
     check: Check::EpochAndEnd,
     late_fetch_checked: true,
     undefined_is_fine: false,
-    truncated: Truncated::ToEnd,
-    committed_checked: true,
-    seek_takes_epoch: false,
     history: History::OnePair,
     finds_offsets: false,
     seeks_nearest: false,
     listed_epoch: false,
     identity: Identity::Id,
-    one_pair: OnePair::AsUndefined,
+    one_pair: OnePair::EndOffset,
 };
 
 const JAVA: Rules =
     Rules { check: Check::EndAlone, late_fetch_checked: false, identity: Identity::IdOfMetadata, ..STRICT };
 
-const LEADER_DETECTS: Rules = Rules { fenced: false, detection: Detection::Leader, ..JAVA };
+const LEADER_DETECTS: Rules = Rules { detection: Detection::Leader, ..STRICT };
+const NOT_AFTER_SEEK: Rules = Rules { detection: Detection::LeaderNotAfterSeek, ..STRICT };
 
 /// The rules of a variant by its name.
 #[must_use]
 pub fn rules(variant: &str) -> Option<Rules> {
     Some(match variant {
         "no-epoch" => Rules { fenced: false, detection: Detection::None, identity: Identity::LeaderEpoch, ..JAVA },
-        KIP_320 => JAVA,
+        KIP_320 | "librdkafka" => JAVA,
         ORACLE => STRICT,
-        "librdkafka" => Rules { truncated: Truncated::ByPolicy, committed_checked: false, ..JAVA },
         "franz-go" => Rules { undefined_is_fine: true, ..JAVA },
         "leader-detects" => LEADER_DETECTS,
-        "leader-detects-not-after-seek" => LEADER_DETECTS,
-        "epoch-cache" => Rules { history: History::Cache, seek_takes_epoch: true, ..STRICT },
-        "history-kept" => Rules { history: History::Kept, seek_takes_epoch: true, ..STRICT },
-        "find-offsets" => Rules { finds_offsets: true, ..LEADER_DETECTS },
-        "find-offsets-and-cache" => {
-            Rules { finds_offsets: true, history: History::Cache, seek_takes_epoch: true, ..LEADER_DETECTS }
-        }
+        "leader-detects-not-after-seek" => NOT_AFTER_SEEK,
+        "epoch-cache" => Rules { history: History::Cache, ..LEADER_DETECTS },
+        "history-kept" => Rules { history: History::Kept, ..LEADER_DETECTS },
+        "find-offsets" => Rules { finds_offsets: true, ..NOT_AFTER_SEEK },
+        "find-offsets-and-cache" => Rules { finds_offsets: true, history: History::Cache, ..LEADER_DETECTS },
         "seek-to-nearest" => Rules { seeks_nearest: true, ..STRICT },
         "list-offsets-epoch" => Rules { listed_epoch: true, ..STRICT },
         "leader-epoch-alone" => Rules { identity: Identity::LeaderEpoch, ..STRICT },
@@ -157,4 +139,12 @@ pub fn rules(variant: &str) -> Option<Rules> {
         "pair-latest" => Rules { one_pair: OnePair::Latest, ..STRICT },
         _ => return None,
     })
+}
+
+impl Rules {
+    /// Whether the leader sees truncations.
+    #[must_use]
+    pub fn leader_detects(&self) -> bool {
+        matches!(self.detection, Detection::Leader | Detection::LeaderNotAfterSeek)
+    }
 }
