@@ -18,6 +18,8 @@ pub struct Start {
     pub read: u8,
     /// What the group has committed, if the consumer has not read yet: offset and epoch.
     pub committed: Option<(Offset, Epoch)>,
+    /// What the application has stored outside of Kafka, in the same way; it has not sought there yet.
+    pub stored: Option<(Offset, Epoch)>,
 }
 
 /// Which offset a consumer commits or stores.
@@ -95,7 +97,7 @@ impl Bounds {
     /// Two brokers; the consumer has read the one record that there is.
     pub const BASE: Self = Self {
         brokers: 2,
-        start: Start { ends: [1, 1, 0], alone: true, high: 1, read: 1, committed: None },
+        start: Start { ends: [1, 1, 0], alone: true, high: 1, read: 1, committed: None, stored: None },
         reset: Some(Spec::Earliest),
         read_committed: false,
         old_format: false,

@@ -35,7 +35,11 @@ impl List {
 impl Catalogue for Consumer {
     fn configurations() -> Vec<Configuration<Self>> {
         let mut list = List(Vec::new());
-        super::rows::rows(&mut list);
+        super::rows::clients(&mut list);
+        super::rows::positions(&mut list);
+        super::rows::divergence(&mut list);
+        super::rows::others(&mut list);
+        super::rows::slips(&mut list);
         list.0
     }
 

@@ -204,7 +204,7 @@ impl Client {
             warned: false,
             faults: 0,
         };
-        if let Some((offset, epoch)) = bounds.start.committed {
+        if let Some((offset, epoch)) = bounds.start.committed.or(bounds.start.stored) {
             client.committed = (offset, epoch, 0);
             // An earlier life of the application has read up to there.
             (0..offset).for_each(|offset| client.remember(offset));
@@ -220,9 +220,15 @@ impl Client {
                 leader_epoch: client.epoch_of_leader(setting, 0),
             };
         } else if bounds.targets.contains(&Target::End) {
-            // The application is about to seek.
+            // The application has sought the end.
             client.state = State::AwaitReset;
             client.strategy = Spec::Latest;
+        } else if bounds.start.stored.is_some() {
+            // It is about to seek. The group has committed nothing.
+            if let Some(strategy) = bounds.reset {
+                client.state = State::AwaitReset;
+                client.strategy = strategy;
+            }
         } else {
             client.assign(setting, &mut Effect::default());
         }

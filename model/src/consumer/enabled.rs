@@ -45,7 +45,13 @@ pub fn at_consumer(setting: &Setting, client: &Client, cluster: Option<&Cluster>
     }
     if seeks < bounds.seeks {
         for target in bounds.targets {
-            if can_seek(client, *target) {
+            // The seek to the nearest place is there only in the variant that has it, and then instead.
+            let wanted = match target {
+                Target::Nearest => setting.rules.seeks_nearest,
+                Target::Stored => !setting.rules.seeks_nearest,
+                _ => true,
+            };
+            if wanted && can_seek(client, *target) {
                 each(Timer::Seek(*target));
             }
         }
