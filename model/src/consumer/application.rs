@@ -4,7 +4,7 @@
 //! that it was ever handed. A fault is noted in the step that makes it.
 
 use super::bounds::Setting;
-use super::client::{Client, Effect};
+use super::client::Client;
 use super::log::{Epoch, Log, Offset, Record};
 
 /// The faults.
@@ -32,26 +32,33 @@ pub mod fault {
 impl Client {
     /// A record is handed out, from a broker that has `log`.
     pub(super) fn hand_out(&mut self, setting: &Setting, log: Log, ghost: (u8, Epoch), offset: Offset, record: Record) {
+        if std::mem::take(&mut self.warned) {
+            // What it was told of, it does not count on.
+            self.view = Log::default();
+        }
         // What is below, and was read, has to be what the leader has.
-        let differs = |at: &Offset| self.view.get(*at).is_some_and(|read| log.get(*at) != Some(read));
-        if (0..offset).any(|at| differs(&at)) {
+        if (0..offset).any(|at| self.differs(log, at)) {
             self.faults |= fault::TOLD;
         }
         if ghost < self.heard {
             self.faults |= fault::ZOMBIE;
         }
-        let below = log.iter().take_while(|(at, _)| *at < offset);
+        let below = log.iter().filter(|(at, _)| (self.base..offset).contains(at));
         let missed = below.filter(|(at, record)| !self.seen.has(*at, *record)).count();
         if missed > 0 {
             self.faults |= fault::SKIPPED;
         }
         self.view.set(offset, record);
-        self.warned = false;
         let again = self.seen.note(offset, record);
         if setting.bounds.counts {
             self.counts[0] += u8::from(again);
             self.counts[1] = self.counts[1].max(u8::try_from(missed).unwrap_or(u8::MAX));
         }
+    }
+
+    /// Whether the application takes the log for something else at this offset than a broker has.
+    fn differs(&self, log: Log, at: Offset) -> bool {
+        self.view.get(at).is_some_and(|read| log.get(at) != Some(read))
     }
 
     /// A marker, or a record of an aborted transaction, is passed over.
@@ -71,15 +78,24 @@ impl Client {
 
     /// The application is told that something is lost: by an exception, a reset, or a position that moves. `log`: what
     /// the leader has, where that is known.
-    pub(super) fn told(&mut self, _: &Setting, log: Option<Log>, _: &mut Effect) {
+    pub(super) fn told(&mut self, log: Option<Log>) {
         if let Some(log) = log {
-            let lost = (0..8).any(|at| self.view.get(at).is_some_and(|read| log.get(at) != Some(read)));
+            let before = self.position.offset - 1;
+            let own = Record::new(self.position.epoch, super::log::Kind::Plain, self.topic);
+            // The position may be one of long ago: what was read there is lost then, too.
+            let gone = self.seen.has(before, own) && log.get(before).is_none_or(|record| record.epoch() != own.epoch());
+            let lost = (0..8).any(|at| self.differs(log, at)) || gone;
             if !lost && !self.warned {
                 self.faults |= fault::CALM;
             }
         }
-        self.view = Log::default();
         self.warned = true;
+    }
+
+    /// The application is told where the record has its place that it read before its position: what is below is there.
+    pub(super) fn told_place(&mut self, offset: Offset) {
+        self.view.cut(offset);
+        self.warned = false;
     }
 
     /// The position is out of range.

@@ -5,10 +5,12 @@ use super::message::{MAX_BROKERS, NOBODY, Spec, Target};
 use super::mutant::Mutant;
 use super::rules::Rules;
 
-/// Where a behaviour begins: after the setup that its trace has. A leads in epoch 0.
+/// Where a behaviour begins: after the setup that its trace has. A leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// How many records of epoch 0 each broker has. A has the most.
+    /// The epoch in which A leads.
+    pub epoch: Epoch,
+    /// How many records of that epoch each broker has. A has the most.
     pub ends: [u8; MAX_BROKERS],
     /// Whether A is the only in-sync replica.
     pub alone: bool,
@@ -97,7 +99,7 @@ impl Bounds {
     /// Two brokers; the consumer has read the one record that there is.
     pub const BASE: Self = Self {
         brokers: 2,
-        start: Start { ends: [1, 1, 0], alone: true, high: 1, read: 1, committed: None, stored: None },
+        start: Start { epoch: 0, ends: [1, 1, 0], alone: true, high: 1, read: 1, committed: None, stored: None },
         reset: Some(Spec::Earliest),
         read_committed: false,
         old_format: false,

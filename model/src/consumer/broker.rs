@@ -12,7 +12,6 @@ use super::labels::{Label, Trail};
 use super::log::{Epoch, EpochEnd, Epochs, Kind, Log, Offset, Record, UNDEFINED};
 use super::message::{Fetch, Fetched, NOBODY, Refusal, Spec};
 use super::mutant::Mutant;
-use super::rules::Identity;
 use crate::replication::labels::Trail as CacheTrail;
 
 /// A broker.
@@ -52,23 +51,23 @@ fn time(offset: Offset, record: Record) -> Offset {
 }
 
 impl Broker {
-    /// A replica that has `end` records of epoch 0, up to `high` of them committed.
+    /// A replica that has `end` records of the first epoch, up to `high` of them committed.
     #[must_use]
     pub fn new(setting: &Setting, end: u8, high: u8, leads: bool) -> Self {
         let mut broker = Self {
             log: Log::default(),
             epochs: Epochs::default(),
             high: 0,
-            leader_epoch: 0,
+            leader_epoch: setting.bounds.start.epoch,
             leads,
             alone: leads && setting.bounds.start.alone,
             topic: 0,
         };
         for _ in 0..end {
-            broker.log.append(Record::new(0, Kind::Plain, 0));
+            broker.log.append(Record::new(broker.leader_epoch, Kind::Plain, 0));
         }
         if leads || end > 0 {
-            broker.note_epoch(setting, 0, 0);
+            broker.note_epoch(setting, broker.leader_epoch, 0);
         }
         broker.high = broker.log.end().min(high.cast_signed());
         broker
@@ -223,11 +222,5 @@ impl Broker {
                 Ok(found.map_or((latest, visible), |(offset, record)| (offset, setting.bounds.visible(record.epoch()))))
             }
         }
-    }
-
-    /// Whether records of `log` are of the topic that consumers ask for by its id.
-    #[must_use]
-    pub fn knows_ids(identity: Identity) -> bool {
-        matches!(identity, Identity::IdOfMetadata | Identity::Id)
     }
 }

@@ -100,6 +100,8 @@ pub struct Client {
     pub counts: [u8; 2],
     /// Ghost: the application was told of a loss, and was handed nothing since.
     pub warned: bool,
+    /// Ghost: where the application chose to begin; undefined while it waits for the end that it chose.
+    pub base: Offset,
     /// Ghost: what went wrong, a bit each.
     pub faults: u16,
 }
@@ -142,6 +144,7 @@ impl Hash for Client {
             self.committed.2,
             self.heard.0,
             byte(self.heard.1),
+            byte(self.base),
         ]);
         hasher.write(&self.spent);
         hasher.write(&self.counts);
@@ -177,13 +180,14 @@ impl Client {
     pub fn new(setting: &Setting) -> Self {
         let bounds = &setting.bounds;
         let read = bounds.read_up_to();
+        let first = bounds.start.epoch;
         let mut client = Self {
             state: State::Initializing,
             position: NO_POSITION,
             topic: 0,
             strategy: Spec::Earliest,
-            known: Heard { topic: 0, epoch: 0, leader: 0 },
-            last_seen: 0,
+            known: Heard { topic: 0, epoch: first, leader: 0 },
+            last_seen: first,
             preferred: NOBODY,
             connections: [0; MAX_BROKERS],
             fetching: 0,
@@ -199,30 +203,32 @@ impl Client {
             spent: [0; 7],
             view: Log::default(),
             seen: Seen::default(),
-            heard: (0, 0),
+            heard: (0, first),
             counts: [0; 2],
             warned: false,
+            base: 0,
             faults: 0,
         };
         if let Some((offset, epoch)) = bounds.start.committed.or(bounds.start.stored) {
             client.committed = (offset, epoch, 0);
             // An earlier life of the application has read up to there.
-            (0..offset).for_each(|offset| client.remember(offset));
+            (0..offset).for_each(|offset| client.remember(first, offset));
         }
         if read > 0 {
-            (0..read).for_each(|offset| client.remember(offset));
-            client.note_epoch(setting, 0, 0);
+            (0..read).for_each(|offset| client.remember(first, offset));
+            client.note_epoch(setting, first, 0);
             client.state = State::Fetching;
             client.position = Position {
                 offset: read,
-                epoch: client.epoch(setting, 0),
+                epoch: client.epoch(setting, first),
                 leader: 0,
-                leader_epoch: client.epoch_of_leader(setting, 0),
+                leader_epoch: client.epoch_of_leader(setting, first),
             };
         } else if bounds.targets.contains(&Target::End) {
             // The application has sought the end.
             client.state = State::AwaitReset;
             client.strategy = Spec::Latest;
+            client.base = UNDEFINED;
         } else if bounds.start.stored.is_some() {
             // It is about to seek. The group has committed nothing.
             if let Some(strategy) = bounds.reset {
@@ -235,9 +241,9 @@ impl Client {
         client
     }
 
-    /// A record of epoch 0 was read before the behaviour began.
-    fn remember(&mut self, offset: Offset) {
-        let record = Record::new(0, super::log::Kind::Plain, 0);
+    /// A record was read before the behaviour began.
+    fn remember(&mut self, epoch: Epoch, offset: Offset) {
+        let record = Record::new(epoch, super::log::Kind::Plain, 0);
         self.view.set(offset, record);
         self.seen.note(offset, record);
     }
@@ -300,6 +306,8 @@ impl Client {
         self.strategy = strategy;
         self.position = NO_POSITION;
         (self.waits, self.asking) = (false, NOBODY);
+        // Where the client goes by itself the application has chosen nothing.
+        self.base = self.base.max(0);
     }
 
     /// The partition is assigned (5).
@@ -364,7 +372,7 @@ impl Client {
         if to == NOBODY || self.fetching >> to & 1 == 1 || self.position.offset == UNDEFINED {
             return;
         }
-        let names_topic = matches!(setting.rules.identity, Identity::IdOfMetadata | Identity::Id);
+        let names_topic = setting.rules.identity != Identity::LeaderEpoch;
         let fetch = Fetch {
             offset: self.position.offset,
             leader_epoch: if setting.rules.fenced { self.position.leader_epoch } else { UNDEFINED },
@@ -452,11 +460,11 @@ impl Client {
         let Position { offset, epoch, .. } = self.position;
         match setting.bounds.reset {
             Some(strategy) => {
-                self.told(setting, None, effect);
+                self.told(None);
                 self.reset(strategy, &mut effect.trail);
             }
             None => {
-                self.told(setting, None, effect);
+                self.told(None);
                 self.reset(Spec::Earliest, &mut effect.trail);
                 self.throw(Thrown::Truncation(offset, epoch, EpochEnd::UNDEFINED), effect);
                 self.idle = true;
@@ -491,6 +499,8 @@ impl Client {
     /// An answer to a fetch (4).
     fn fetched(&mut self, setting: &Setting, from: u8, fetch: &Fetch, fetched: Fetched, effect: &mut Effect) {
         let same_epoch = !setting.rules.late_fetch_checked || fetch.leader_epoch == self.position.leader_epoch;
+        let told_apart = matches!(setting.rules.identity, Identity::Id | Identity::PartitionEpoch);
+        let same_epoch = same_epoch && (!told_apart || fetch.topic == self.topic);
         let current = self.state == State::Fetching && self.position.offset == fetch.offset && same_epoch;
         match fetched {
             Fetched::Records { .. } | Fetched::Preferred(_) if !current => effect.trail.mark(Label::FetchDropped),
@@ -514,12 +524,12 @@ impl Client {
                     FetchError::FetchesAgain | FetchError::Drops => {}
                     FetchError::Resets(strategy) => {
                         self.out_of_range();
-                        self.told(setting, None, effect);
+                        self.told(None);
                         self.reset(strategy, &mut effect.trail);
                     }
                     FetchError::Throws => {
                         self.out_of_range();
-                        self.told(setting, None, effect);
+                        self.told(None);
                         self.idle = true;
                         self.throw(Thrown::OutOfRange(self.position.offset), effect);
                     }
@@ -601,7 +611,7 @@ impl Client {
                 self.waits = false;
             }
             Reaction::MovesTo { offset, epoch, again } => {
-                self.told(setting, log, effect);
+                self.told(log);
                 if setting.bounds.reset.is_none() {
                     self.faults |= fault::UNTOLD;
                 }
@@ -617,7 +627,7 @@ impl Client {
                 }
             }
             Reaction::Resets(strategy) => {
-                self.told(setting, log, effect);
+                self.told(log);
                 self.history = Epochs::default();
                 self.reset(strategy, &mut effect.trail);
             }
@@ -626,7 +636,7 @@ impl Client {
                 if parts == (EpochEnd { epoch, end: offset }) {
                     self.faults |= fault::UNTOLD;
                 }
-                self.told(setting, log, effect);
+                self.told(log);
                 // Asked again when the time of the request is over.
                 self.throw(Thrown::Truncation(offset, epoch, parts), effect);
             }
@@ -635,7 +645,7 @@ impl Client {
 
     fn looked_up(&mut self, sent: &Position, answer: Result<(EpochEnd, Log), Refusal>, effect: &mut Effect) {
         self.asking = NOBODY;
-        self.waits = false;
+        self.idle = true;
         let Ok((at, _)) = answer else {
             effect.trail.mark(Label::FindRefused);
             return;
@@ -643,6 +653,7 @@ impl Client {
         effect.trail.mark(Label::Found);
         let found = if at.end == UNDEFINED { 0 } else { at.end.min(sent.offset) };
         self.found = found;
+        self.told_place(found);
         effect.found = Some(found);
     }
 
@@ -666,6 +677,9 @@ impl Client {
         let (leader, leader_epoch) = self.current_leader(setting);
         self.state = State::Fetching;
         self.topic = self.known.topic;
+        if self.base == UNDEFINED {
+            self.base = offset;
+        }
         self.position = Position { offset, epoch, leader, leader_epoch };
     }
 
@@ -730,6 +744,9 @@ impl Client {
                 effect.trail.mark(Label::SeeksEdge);
                 let edge = if target == Target::Beginning { Spec::Earliest } else { Spec::Latest };
                 self.reset(edge, &mut effect.trail);
+                if target == Target::End {
+                    self.base = UNDEFINED;
+                }
                 return;
             }
             Target::Divergence => (divergence.end, divergence.epoch),
@@ -799,9 +816,7 @@ impl Client {
         self.history = std::mem::take(&mut self.stored);
         self.stored = self.history;
         self.assign(setting, effect);
-        if self.committed.0 == UNDEFINED {
-            self.view = Log::default();
-        }
+        self.warned |= self.committed.0 == UNDEFINED;
     }
 
     /// Whether the epoch that a question carries is the position's, for a report.

@@ -26,7 +26,7 @@ pub struct Cluster {
     pub alone: u8,
     /// The topic that is now.
     pub topic: u8,
-    /// Ghost: whether an election was unclean.
+    /// Ghost: whether an election was unclean, or the topic deleted.
     pub unclean: bool,
     /// Ghost: the transaction's marker was acknowledged: 1 a commit, 2 an abort.
     pub ended: u8,
@@ -78,11 +78,13 @@ impl Cluster {
             unused.leader_epoch = UNDEFINED;
         }
         let mut leaders = [[NOBODY; MAX_EPOCHS]; 2];
-        leaders[0][0] = 0;
+        if let Some(first) = usize::try_from(start.epoch).ok().and_then(|epoch| leaders[0].get_mut(epoch)) {
+            *first = 0;
+        }
         Self {
             all,
             leaders,
-            alone: u8::from(start.alone),
+            alone: u8::from(start.alone) << start.epoch,
             topic: 0,
             unclean: false,
             ended: 0,
@@ -291,11 +293,12 @@ impl Cluster {
             Timer::Recreate(id) => {
                 trail.mark(Label::Recreated);
                 self.topic = 1;
+                self.unclean = true;
                 self.leaders[1][0] = id;
                 self.alone = 1;
                 for place in 0..setting.bounds.brokers {
                     let mut fresh = Broker::new(setting, 0, 0, false);
-                    fresh.topic = 1;
+                    (fresh.topic, fresh.leader_epoch) = (1, 0);
                     if place == id {
                         fresh.lead(setting, 0, true);
                     }

@@ -54,7 +54,8 @@ fn committed_once(state: &State) -> bool {
 /// Whether a transaction of which the producer knows that it has ended is open at the leader.
 fn dangles(state: &State) -> bool {
     let cluster = &state.actors.cluster;
-    cluster.ended != 0 && cluster.leader().is_some_and(|leader| leader.log.last_stable(leader.high) < leader.high)
+    cluster.ended != 0
+        && cluster.leader().is_some_and(|leader| leader.log.last_stable(leader.log.end()) < leader.log.end())
 }
 
 /// Whether a validation has been left to itself: nothing is asked, and nothing waited for.

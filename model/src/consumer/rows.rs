@@ -29,7 +29,7 @@ impl Rows<'_> {
 
 /// A has `a` records, B has `b`, and the consumer has read `read`.
 const fn read(a: u8, b: u8, read: u8) -> Start {
-    Start { ends: [a, b, 0], alone: true, high: a, read, committed: None, stored: None }
+    Start { epoch: 0, ends: [a, b, 0], alone: true, high: a, read, committed: None, stored: None }
 }
 
 /// Where the logs part, with or without the epoch; the beginning where that is not known.
@@ -86,7 +86,7 @@ pub(super) fn clients(list: &mut List) {
         "the consumer hears of an election before the leader does; connections are lost, and waits run out",
         Bounds { late_hearing: true, fails: 1, elapses: 1, ..LOST },
     );
-    let clean = Start { ends: [2, 2, 0], alone: false, high: 1, read: 1, committed: None, stored: None };
+    let clean = Start { epoch: 0, ends: [2, 2, 0], alone: false, high: 1, read: 1, committed: None, stored: None };
     let clean = Bounds {
         start: clean,
         clean: 2,
@@ -104,7 +104,7 @@ pub(super) fn clients(list: &mut List) {
         "elections out of the in-sync replicas, with metadata that goes back",
         clean,
     );
-    let replica = Start { ends: [2, 1, 0], alone: false, high: 1, read: 1, committed: None, stored: None };
+    let replica = Start { epoch: 0, ends: [2, 1, 0], alone: false, high: 1, read: 1, committed: None, stored: None };
     rows.add(
         Smoke,
         &[KIP_320, ORACLE],
@@ -209,15 +209,17 @@ pub(super) fn positions(list: &mut List) {
 pub(super) fn divergence(list: &mut List) {
     let mut rows = Rows(list);
     let race = Bounds {
+        brokers: 3,
         reset: None,
-        start: read(3, 2, 3),
+        start: Start { ends: [3, 2, 1], ..read(3, 2, 3) },
         unclean: 2,
-        appends: [0, 1, 0],
-        follows: [0, 0, 0],
+        // A, which has the longest log, does not lead again: that would be S15, which no leader detects.
+        elected: 0b110,
+        appends: [0, 0, 2],
         metadata: 2,
+        elapses: 0,
         ..Bounds::BASE
     };
-    let race = Bounds { brokers: 3, start: Start { ends: [3, 2, 1], ..race.start }, appends: [0, 1, 2], ..race };
     rows.add(
         Smoke,
         &["find-offsets", "find-offsets-and-cache"],
@@ -227,7 +229,7 @@ pub(super) fn divergence(list: &mut List) {
     );
     let several = Bounds {
         brokers: 3,
-        start: Start { ends: [1, 1, 1], alone: true, high: 1, read: 1, committed: None, stored: None },
+        start: Start { epoch: 0, ends: [1, 1, 1], alone: true, high: 1, read: 1, committed: None, stored: None },
         unclean: 3,
         appends: [1, 2, 1],
         follows: [0, 1, 1],
@@ -290,7 +292,7 @@ pub(super) fn others(list: &mut List) {
         &[Mutant::UndefinedIgnored, Mutant::FutureEpochEndsAtLogEnd],
         "epoch-of-the-deleted-topic",
         "KAFKA-9840, Redpanda #11864: the leader does not know so late an epoch",
-        Bounds { metadata: 3, stale: 0, ..anew },
+        Bounds { start: Start { epoch: 2, ..read(2, 2, 2) }, unclean: 0, metadata: 1, stale: 0, ..anew },
     );
     let transaction = Bounds {
         read_committed: true,
@@ -307,7 +309,7 @@ pub(super) fn others(list: &mut List) {
         "KAFKA-20716: a marker is lost with a suffix of the log",
         transaction,
     );
-    let synced = Start { ends: [1, 1, 0], alone: false, high: 1, read: 1, committed: None, stored: None };
+    let synced = Start { epoch: 0, ends: [1, 1, 0], alone: false, high: 1, read: 1, committed: None, stored: None };
     rows.add(
         Smoke,
         &[KIP_320, ORACLE],

@@ -126,7 +126,7 @@ pub fn rules(variant: &str) -> Option<Rules> {
         "leader-detects" => LEADER_DETECTS,
         "leader-detects-not-after-seek" => NOT_AFTER_SEEK,
         "epoch-cache" => Rules { history: History::Cache, ..LEADER_DETECTS },
-        "history-kept" => Rules { history: History::Kept, ..LEADER_DETECTS },
+        "history-kept" => Rules { history: History::Kept, ..STRICT },
         "find-offsets" => Rules { finds_offsets: true, ..NOT_AFTER_SEEK },
         "find-offsets-and-cache" => Rules { finds_offsets: true, history: History::Cache, ..LEADER_DETECTS },
         "seek-to-nearest" => Rules { seeks_nearest: true, ..STRICT },
