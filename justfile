@@ -63,6 +63,7 @@ bench-tla *CONFIGS:
 # The class-level driver of Apache Kafka: build it, replay every fixture on it, hold it against its expected deviations.
 kafka VERSION="4.4.0":
     bash conformance/drivers/kafka/replay {{VERSION}}
+    bash conformance/drivers/kafka/replay-at {{VERSION}}
 
 # The same on the four releases.
 kafka-all: (kafka "4.4.0") (kafka "4.3.1") (kafka "4.2.1") (kafka "4.1.2")

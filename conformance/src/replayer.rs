@@ -7,130 +7,34 @@
 //!
 //! What the target can't see is counted. A trace *passes* if all that the target can see agrees and its decisive step was
 //! compared; it is *inconclusive* if that could not be.
+//!
+//! | part | file |
+//! |---|---|
+//! | what it came to | `verdict` |
+//! | one step's output against the trace's | `comparing` |
+//! | what must be refused after it | `refusals` |
 
-use std::collections::{BTreeMap, BTreeSet};
+mod comparing;
+mod refusals;
+mod verdict;
+
+use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::ops::AddAssign;
 
+use fencepost_fixtures::TraceId;
 use fencepost_fixtures::names::BrokerName;
-use fencepost_fixtures::trace::{Behaviour, Body, Function, Refusal, Step, Trace};
-use fencepost_fixtures::{KafkaError, TraceId};
-use serde::Serialize;
+use fencepost_fixtures::trace::{Behaviour, Body, Function, Step, Trace};
 
-use crate::relay::{Relay, compare_sends};
+use crate::relay::Relay;
 use crate::replayable::{Difference, Replayable};
 use crate::target::{
     Action, Answered, Decision, Fault, Feature, Hello, Input, Kind, Place, Prepared, Question, Ready, Reply, Reset,
     Settings, Target, Unseen,
 };
 
-/// How many expectations there were of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Steps whose answer, messages and completions were compared.
-    pub answers: usize,
-    /// Refusals.
-    pub refusals: usize,
-    /// States: `start`, `state`, and each one read again after refusals.
-    pub states: usize,
-    /// Function calls.
-    pub functions: usize,
-}
-
-impl Counts {
-    /// All of them.
-    #[must_use]
-    pub fn total(self) -> usize {
-        self.answers + self.refusals + self.states + self.functions
-    }
-}
-
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        self.answers += other.answers;
-        self.refusals += other.refusals;
-        self.states += other.states;
-        self.functions += other.functions;
-    }
-}
-
-/// How a trace ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// All that the target can see agrees, and the decisive step was compared.
-    Passed,
-    /// The target answered otherwise.
-    Failed(Box<Failure>),
-    /// The decisive step could not be compared, for this reason.
-    Inconclusive(String),
-    /// The target itself failed.
-    Broken(Box<Breakdown>),
-}
-
-/// The first wrong step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Where.
-    pub at: Place,
-    /// How many steps the trace has; 0 for a function trace.
-    pub steps: usize,
-    /// What was done there.
-    pub doing: String,
-    /// What is not as it should be; at least one.
-    pub differences: Vec<Difference>,
-    /// The steps before, in order.
-    pub before: Vec<PastStep>,
-    /// The last state that was read before, a line an entity; for a function trace what the decision rests on.
-    pub state_before: Vec<String>,
-    /// The step after which that state was read; 0 is the start.
-    pub state_at: Option<usize>,
-}
-
-impl Failure {
-    /// The failure in a line, as in `step 7: answer: expected error STALE_MEMBER_EPOCH, got committed t-1`. Expectation
-    /// lists hold this line without the step.
-    #[must_use]
-    pub fn message(&self) -> String {
-        let differences = self
-            .differences
-            .iter()
-            .map(|Difference { part, expected, got }| format!("{part}: expected {expected}, got {got}"));
-        differences.collect::<Vec<_>>().join("; ")
-    }
-}
-
-/// A step that agreed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PastStep {
-    /// Its number.
-    pub step: usize,
-    /// What was done.
-    pub doing: String,
-    /// What was answered.
-    pub answered: String,
-}
-
-/// Where the target itself failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Breakdown {
-    /// Where in the trace.
-    pub at: Option<Place>,
-    /// How.
-    pub fault: Fault,
-}
-
-/// What replaying one trace came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replay {
-    /// How it ended.
-    pub verdict: Verdict,
-    /// What was compared.
-    pub compared: Counts,
-    /// What the trace expects and was not compared: the target can't see it, or the trace ended before.
-    pub not_compared: Counts,
-    /// How many operations were done.
-    pub operations: usize,
-}
+use comparing::compare_wire;
+pub(crate) use comparing::expected_phrase;
+pub use verdict::{Breakdown, Counts, Failure, PastStep, Replay, Verdict};
 
 /// Replays `trace` on `target`, which said `hello`, set to `settings`.
 pub fn replay<V: Replayable>(
@@ -477,83 +381,6 @@ impl<V: Replayable> Run<'_, V> {
         Ok(if compared { Stepped::Compared } else { Stepped::Unseen })
     }
 
-    /// Asks what must be refused, looks whether the state stayed as it was, and says whether anything was asked.
-    fn refusals(
-        &mut self,
-        behaviour: &Behaviour<V>,
-        step: &Step<V>,
-        number: usize,
-        state: Option<&V::State>,
-    ) -> Result<bool, End> {
-        let mut asked = false;
-        for (refusal, index) in step.refuse.iter().zip(1..) {
-            if V::operation_lacks(&refusal.operation, &behaviour.configure, &self.hello.features).is_some()
-                || refusal.at.as_ref().is_some_and(|place| !self.drives(place))
-            {
-                continue;
-            }
-            let at = Place::within(number, index);
-            let Refusal { at: broker, operation, error } = refusal;
-            let input = Input {
-                trace: self.id,
-                at,
-                broker: broker.as_ref(),
-                action: Action::Operation(operation),
-                message: None,
-                observe: false,
-            };
-            let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
-            self.operations += 1;
-            if matches!(reply.answered, Answered::Skipped(_)) {
-                continue;
-            }
-            asked = true;
-            self.compared.refusals += 1;
-            let mut differences = Vec::new();
-            if !matches!(&reply.answered, Answered::Error(got) if got == error.name()) {
-                differences.push(Difference {
-                    part: "answer".to_owned(),
-                    expected: error_phrase(*error),
-                    got: answered_phrase::<V>(&reply.answered),
-                });
-            }
-            compare_named("completes", &BTreeMap::new(), &reply.completes, V::completion_phrase, &mut differences);
-            compare_sends::<V>(&BTreeMap::new(), &reply.sends, &mut differences);
-            if !differences.is_empty() {
-                self.past(number, step);
-                let before = state.map(|state| (number, state));
-                return Err(self.wrong(behaviour, at, V::operation_phrase(operation), differences, before));
-            }
-        }
-        let (Some(before), true) = (state, asked) else {
-            return Ok(asked);
-        };
-        let at = Place::step(number);
-        let reply = self.ask(at, Action::Observe, true)?;
-        let Some(after) = reply.state else {
-            return Err(no_state(at));
-        };
-        self.compared.states += 1;
-        if *before == after {
-            return Ok(true);
-        }
-        let mut differences = V::differences(before, &after, &self.unseen);
-        if differences.is_empty() {
-            // What differs is an entity that only one of the two readings has.
-            differences.push(Difference {
-                part: "state".to_owned(),
-                expected: V::state_phrases(before).join("; "),
-                got: V::state_phrases(&after).join("; "),
-            });
-        }
-        for difference in &mut differences {
-            difference.part += " after the refusals";
-        }
-        self.past(number, step);
-        let doing = "the state is read again after the refusals, which must leave it as it was".to_owned();
-        Err(self.wrong(behaviour, at, doing, differences, state.map(|state| (number, state))))
-    }
-
     fn ask(&mut self, at: Place, action: Action<'_, V>, observe: bool) -> Result<Reply<V>, End> {
         let input = Input { trace: self.id, at, broker: None, action, message: None, observe };
         let reply = self.target.step(&input).map_err(|fault| End::broken(at, fault))?;
@@ -610,78 +437,4 @@ fn no_state(at: Place) -> End {
          out of the kinds in hello"
     );
     End::broken(at, Fault::broken(message))
-}
-
-fn compare_wire<V: Replayable>(
-    step: &Step<V>,
-    reply: &Reply<V>,
-    has: &BTreeSet<Feature>,
-    differences: &mut Vec<Difference>,
-) {
-    let expected = step.answer.as_ref().and_then(|answer| V::visible_answer(answer, has));
-    let got = match &reply.answered {
-        Answered::Answer(answer) => V::visible_answer(answer, has).map_or(Answered::Nothing, Answered::Answer),
-        other => other.clone(),
-    };
-    let equal = match (&expected, step.error, &got) {
-        (Some(expected), None, Answered::Answer(got)) => expected == got,
-        (None, Some(expected), Answered::Error(got)) => expected.name() == got,
-        (None, None, Answered::Nothing) => true,
-        _ => false,
-    };
-    if !equal {
-        differences.push(Difference {
-            part: "answer".to_owned(),
-            expected: expected_phrase(step),
-            got: answered_phrase::<V>(&reply.answered),
-        });
-    }
-    compare_sends::<V>(&step.sends, &reply.sends, differences);
-    compare_named("completes", &step.completes, &reply.completes, V::completion_phrase, differences);
-}
-
-fn compare_named<K: Ord + Display, T: PartialEq>(
-    part: &str,
-    expected: &BTreeMap<K, T>,
-    got: &BTreeMap<K, T>,
-    phrase: impl Fn(&T) -> String,
-    differences: &mut Vec<Difference>,
-) {
-    if expected == got {
-        return;
-    }
-    let names = expected.keys().chain(got.keys().filter(|name| !expected.contains_key(*name)));
-    for name in names {
-        let (expected, got) = (expected.get(name), got.get(name));
-        if expected != got {
-            let or_nothing = |value: Option<&T>| value.map_or_else(|| "nothing".to_owned(), &phrase);
-            differences.push(Difference {
-                part: format!("{part} {name}"),
-                expected: or_nothing(expected),
-                got: or_nothing(got),
-            });
-        }
-    }
-}
-
-fn error_phrase(error: KafkaError) -> String {
-    format!("error {error}")
-}
-
-/// What a step answers, in words.
-pub(crate) fn expected_phrase<V: Replayable>(step: &Step<V>) -> String {
-    match (&step.answer, step.error) {
-        (Some(answer), _) => V::answer_phrase(answer),
-        (None, Some(error)) => error_phrase(error),
-        (None, None) => "no answer".to_owned(),
-    }
-}
-
-fn answered_phrase<V: Replayable>(answered: &Answered<V>) -> String {
-    match answered {
-        Answered::Nothing => "no answer".to_owned(),
-        Answered::Answer(answer) => V::answer_phrase(answer),
-        Answered::Error(error) => format!("error {error}"),
-        Answered::Skipped(reason) => format!("skipped: {reason}"),
-    }
 }

@@ -127,7 +127,7 @@ fn of_the_log(rules: Rules, slip: Option<Slip>, given: &Given, call: &Call) -> R
             let last_fetched_epoch = LeaderEpoch(*last_fetched_epoch);
             let end = end_offset(rules, given, last_fetched_epoch)?;
             let fetch = FetchPosition { offset: Offset(*fetch_offset), last_fetched_epoch };
-            match check_divergence(end, Offset(given.log_start.unwrap_or(0)), fetch) {
+            match check_divergence(end, Offset(given.log_start.unwrap_or(0)), fetch, slip) {
                 Ok(None) => Outcome::Allowed(true),
                 Ok(Some(end)) => epoch_end(end),
                 Err(error) => return Ok(refused(error)),

@@ -288,6 +288,7 @@ impl Broker {
             entry: None,
             failed: false,
             outstanding: BTreeMap::new(),
+            proposal: None,
             next_correlation: self.next_correlation,
             future,
             has_risen: false,

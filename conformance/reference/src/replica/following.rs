@@ -99,9 +99,8 @@ impl Process {
                 entry.backing_off = true;
             }
         }
-        let pending = self.leading().and_then(|leading| leading.isr.pending()).cloned();
-        if let Some(pending) = pending.filter(|pending| pending.correlation == correlation) {
-            self.send_again(pending);
+        if let Some(sent) = self.proposal.take_if(|sent| sent.correlation == correlation) {
+            self.send_again(sent);
         }
     }
 

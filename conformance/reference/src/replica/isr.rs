@@ -25,6 +25,17 @@ pub enum IsrState {
 pub struct PendingIsr {
     /// What the controller had.
     pub committed: Vec<BrokerId>,
+    /// The proposal.
+    pub request: AlterPartitionRequest,
+    /// Its number, while it is the one that is on its way.
+    pub correlation: Correlation,
+}
+
+/// The proposal that is on its way. It is the broker's, and not the leadership's: a record that settles the proposal, or ends
+/// the leadership, does not call it back, and until it is answered there is no other (Kafka's
+/// `DefaultAlterPartitionManager#submit`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentProposal {
     /// The proposal, which is sent again as it is.
     pub request: AlterPartitionRequest,
     /// Its number.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::error::ErrorCode;
 use super::high_watermark::{Awaited, LeaderEnd, risen_high_watermark};
-use super::isr::{AlterReaction, Candidate, IsrState, PendingIsr, is_eligible, may_expand, on_alter_partition_reply};
+use super::isr::{
+    AlterReaction, Candidate, IsrState, PendingIsr, SentProposal, is_eligible, may_expand, on_alter_partition_reply,
+};
 use super::message::{AlterPartitionRequest, Content, FetchRequest, Message};
 use super::names::{BrokerEpoch, BrokerId, Node, Offset};
 use super::process::{Leading, Process, Role};
@@ -153,45 +155,62 @@ impl Process {
             recovered: true,
         };
         let committed = leading.isr.committed().to_vec();
-        self.send_proposal(committed, request);
-    }
-
-    fn send_proposal(&mut self, committed: Vec<BrokerId>, request: AlterPartitionRequest) {
+        if self.proposal.is_some() && !self.slips(Slip::ProposalNotAwaited) {
+            // Not attempted, and so surely not applied: the ISR is the committed one, as before.
+            return;
+        }
         let correlation = self.next_correlation;
         if let Role::Leader(leading) = &mut self.role {
             leading.isr = IsrState::Pending(PendingIsr { committed, request: request.clone(), correlation });
         }
-        self.send(Node::Controller, Content::AlterPartition(request));
+        self.send_proposal(request);
     }
 
+    fn send_proposal(&mut self, request: AlterPartitionRequest) {
+        let correlation = self.send(Node::Controller, Content::AlterPartition(request.clone()));
+        self.proposal = Some(SentProposal { request, correlation });
+    }
+
+    /// The answer to a proposal: it is on its way no longer, whatever the leader makes of the answer.
     pub(super) fn on_alter_partition_reply(&mut self, message: Message) {
         let Content::AlterPartitionReply(reply) = message.content else { return };
-        let Role::Leader(leading) = &self.role else { return };
-        let pending = leading.isr.pending().filter(|pending| pending.correlation == message.correlation);
-        let reaction = match pending {
+        let sent = self.proposal.take_if(|sent| sent.correlation == message.correlation);
+        let pending = self.leading().and_then(|leading| leading.isr.pending());
+        let pending = pending.filter(|pending| pending.correlation == message.correlation).cloned();
+        let reaction = match &pending {
+            // Of the whole request, and not of the partition: that is between the sender and the controller.
+            _ if reply == Err(ErrorCode::StaleBrokerEpoch) => AlterReaction::SendAgain,
             Some(_) => on_alter_partition_reply(self.leader_epoch, self.partition_epoch, &reply),
             None if self.slips(Slip::LateIsrReplyUsed) && reply.is_ok() => AlterReaction::Commit,
             None => AlterReaction::Ignore,
         };
-        let pending = pending.cloned();
-        match (reaction, reply, pending) {
-            (AlterReaction::Commit, Ok(altered), _) => {
+        match (reaction, reply, pending, sent) {
+            (AlterReaction::Commit, Ok(altered), ..) => {
                 self.partition_epoch = self.partition_epoch.max(altered.partition_epoch);
                 self.set_committed(altered.isr);
                 if !self.slips(Slip::IsrReplyRaisesNothing) {
                     self.raise_high_watermark();
                 }
             }
-            (AlterReaction::RollBack, _, Some(pending)) => self.set_committed(pending.committed),
-            (AlterReaction::SendAgain, _, Some(pending)) => self.send_again(pending),
+            (AlterReaction::RollBack, _, Some(pending), _) => self.set_committed(pending.committed),
+            (AlterReaction::SendAgain, _, _, Some(sent)) => self.send_again(sent),
             _ => {}
         }
     }
 
-    pub(super) fn send_again(&mut self, pending: PendingIsr) {
-        if !self.slips(Slip::IsrChangeNotRetried) {
-            self.send_proposal(pending.committed, pending.request);
+    /// Sends a proposal again, as it is.
+    pub(super) fn send_again(&mut self, sent: SentProposal) {
+        if self.slips(Slip::IsrChangeNotRetried) {
+            self.proposal = Some(sent);
+            return;
         }
+        let correlation = self.next_correlation;
+        if let Role::Leader(Leading { isr: IsrState::Pending(pending), .. }) = &mut self.role
+            && pending.correlation == sent.correlation
+        {
+            pending.correlation = correlation;
+        }
+        self.send_proposal(sent.request);
     }
 
     fn set_committed(&mut self, isr: Vec<BrokerId>) {

@@ -15,7 +15,7 @@ use super::effects::{Effects, Input};
 use super::fetcher::{FetchEntry, Outstanding};
 use super::future::Future;
 use super::high_watermark::effective_min_isr;
-use super::isr::IsrState;
+use super::isr::{IsrState, SentProposal};
 use super::message::{Content, Message};
 use super::metadata::Registrations;
 use super::names::{
@@ -74,6 +74,8 @@ pub(super) struct Process {
     /// Whether the partition was dropped from its fetcher after an error.
     pub(super) failed: bool,
     pub(super) outstanding: BTreeMap<BrokerId, Outstanding>,
+    /// The proposal at the controller, which outlives the leadership that made it.
+    pub(super) proposal: Option<SentProposal>,
     pub(super) next_correlation: Correlation,
     pub(super) future: Future,
     /// Whether the high watermark has risen in this step.
@@ -170,8 +172,8 @@ impl Process {
 
     pub(super) fn outstanding(&self) -> Vec<(Node, Correlation)> {
         let fetchers = self.outstanding.iter().map(|(leader, asked)| (Node::Broker(*leader), asked.correlation));
-        let proposal = self.leading().and_then(|leading| leading.isr.pending());
-        fetchers.chain(proposal.map(|pending| (Node::Controller, pending.correlation))).collect()
+        let proposal = self.proposal.iter().map(|sent| (Node::Controller, sent.correlation));
+        fetchers.chain(proposal).collect()
     }
 
     pub(super) fn observe(&self) -> Result<BrokerState, LogError> {

@@ -127,7 +127,11 @@ impl Process {
         }
         let same_leader = record.leader.is_some() && record.leader == old_leader;
         match record.leader {
-            None => self.entry = None,
+            // Off every fetcher, and off the list of those that were given up (`AbstractFetcherManager`).
+            None => {
+                self.entry = None;
+                self.failed = false;
+            }
             Some(leader) if same_leader && self.follows_only_new_leader() => self.stay_with(leader),
             Some(leader) => self.follow(leader)?,
         }

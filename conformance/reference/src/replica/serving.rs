@@ -80,13 +80,9 @@ impl Process {
             (self.log.high_watermark(), self.log.log_start(), self.log.end_offset());
         let reply = |found| Ok(Ok(FetchReply { found, high_watermark, log_start }));
         if let Some(last_fetched_epoch) = request.last_fetched_epoch {
-            let mut end = self.end_of_epoch(last_fetched_epoch);
-            if self.slips(Slip::DivergenceByOffsetAlone) && end.is_defined() {
-                end.epoch = last_fetched_epoch;
-            }
-            let checked_start = if self.slips(Slip::DivergenceBelowLogStart) { Offset(0) } else { log_start };
+            let end = self.end_of_epoch(last_fetched_epoch);
             let position = FetchPosition { offset: request.offset, last_fetched_epoch };
-            match check_divergence(end, checked_start, position) {
+            match check_divergence(end, log_start, position, self.setup.rules.slip) {
                 Err(error) => return Ok(Err(error)),
                 Ok(Some(end)) => return reply(Fetched::Diverging(end)),
                 Ok(None) => {}

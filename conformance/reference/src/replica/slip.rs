@@ -115,6 +115,8 @@ slips! {
     IsrChangeNotRetried = "isr-change-not-retried",
     /// KAFKA-12686: an answer is applied though the state it answers is gone.
     LateIsrReplyUsed = "late-isr-reply-used",
+    /// 4.5: a proposal goes out while an earlier one, which a record has settled, is not answered.
+    ProposalNotAwaited = "proposal-not-awaited",
     /// KAFKA-13790: the state of remote replicas is reset though the epoch is the same.
     SameEpochResetsRemotes = "same-epoch-resets-remotes",
     /// 4.6: acks=all is not refused under `min.insync.replicas`.

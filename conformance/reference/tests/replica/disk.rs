@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fencepost_reference::replica::EpochFileFault;
 use fencepost_reference::replica::broker::{Broker, BrokerError, BrokerSetup, Start};
 use fencepost_reference::replica::effects::Input;
+use fencepost_reference::replica::names::BrokerId;
 use fencepost_reference::replica::rules::Rules;
 use fencepost_reference::storage::fs::{FileSystem, read_all};
 use fencepost_reference::storage::memory_fs::MemoryFs;
@@ -74,6 +75,60 @@ fn a_follower_without_its_newest_epoch_agrees_with_its_leader_again() {
             let below = cluster.truncated_below.iter().map(|(_, below)| (below.to.0, below.high_watermark.0));
             assert_eq!(below.collect::<Vec<_>>(), if too_deep { vec![(4, 6)] } else { vec![] }, "{fault:?}");
         }
+    }
+}
+
+type Turn<'a> = (BrokerId, &'a [&'a str]);
+
+/// A and B have some records in common, and then have written in turns, each without having heard the other; B stops, its file
+/// suffers, and it follows A. The logs, once B has all that A has.
+fn reconciled(common: &[&str], turns: &[Turn<'_>], fault: Option<EpochFileFault>) -> (Vec<String>, Vec<String>) {
+    let mut cluster = Cluster::new(2, 1, oracle());
+    if !common.is_empty() {
+        cluster.lead(&[A, B], A, 0, &[A, B]);
+        cluster.write(A, common);
+        cluster.replicate(A, &[B]);
+    }
+    for ((leader, values), leader_epoch) in turns.iter().zip(0..) {
+        cluster.lead(&[A, B], *leader, leader_epoch, &[A, B]);
+        cluster.write(*leader, values);
+        cluster.mail.clear();
+    }
+    cluster.stop(B);
+    cluster.metadata(A, vec![record(Some(A), 9, &[A, B])]);
+    cluster.start_with(B, &Start { epoch_file: fault, ..Start::default() });
+    cluster.metadata(B, vec![record(Some(A), 9, &[A, B])]);
+    cluster.write(A, &["new"]);
+    cluster.settle(&[A, B]);
+    (cluster.log(A), cluster.log(B))
+}
+
+/// P2 and P3 need each replica's own epochs: clean elections do not make up for a file that is believed and is wrong.
+#[test]
+fn a_follower_without_its_newest_or_its_oldest_epoch_may_keep_what_its_leader_never_had() {
+    let newest: (&[&str], &[Turn<'_>]) = (&["x"], &[(A, &["a1", "a2"]), (B, &["b1", "b2"])]);
+    let oldest: (&[&str], &[Turn<'_>]) = (&[], &[(A, &["a0", "a1", "a2"]), (B, &["b0", "b1"]), (B, &["b2", "b3"])]);
+    for ((common, turns), fault) in [(newest, EpochFileFault::WithoutNewest), (oldest, EpochFileFault::WithoutOldest)] {
+        let (leader, follower) = reconciled(common, turns, None);
+        assert_eq!(leader, follower, "with all of its epochs it agrees");
+        let (leader, follower) = reconciled(common, turns, Some(fault));
+        assert_eq!(leader.last(), follower.last(), "{fault:?}: it is in sync, by all that anybody sees");
+        assert_eq!(leader.len(), follower.len(), "{fault:?}");
+        assert_ne!(leader, follower, "{fault:?}");
+    }
+}
+
+/// Nothing is asked about, so that P3 rests on the high watermark, and P3' does not hold.
+#[test]
+fn a_follower_without_any_epoch_keeps_what_is_below_its_high_watermark_and_no_more() {
+    let turns: &[Turn<'_>] = &[(A, &["a1", "a2"]), (B, &["b1", "b2"])];
+    for fault in [EpochFileFault::Missing, EpochFileFault::Empty] {
+        let (leader, follower) = reconciled(&["x"], turns, Some(fault));
+        assert_eq!(leader, follower, "{fault:?}: it cut at 1");
+        let mut cluster = restarted(oracle(), true, fault);
+        let committed = cluster.high_watermark(B);
+        cluster.metadata(B, vec![record(Some(A), 5, &[A, B])]);
+        assert_eq!(cluster.end(B), committed, "{fault:?}");
     }
 }
 

@@ -136,6 +136,20 @@ pub(crate) fn a_fenced_follower_waits_for_metadata(rules: Rules) -> bool {
     waits && !cluster.in_flight(B, A).is_empty() && !cluster.state(B).failed
 }
 
+#[test]
+fn a_partition_that_was_given_up_is_so_no_longer_when_an_epoch_comes_even_one_without_a_leader() {
+    let mut cluster = Cluster::new(2, 1, crate::cluster::oracle());
+    cluster.lead(&[A, B], A, 0, &[A, B]);
+    cluster.settle(&[A, B]);
+    cluster.metadata(A, vec![record(Some(A), 1, &[A, B])]);
+    cluster.refetch(A, B);
+    cluster.settle(&[A, B]);
+    assert!(cluster.state(B).failed);
+    cluster.metadata(B, vec![record(None, 2, &[A, B])]);
+    assert!(!cluster.state(B).failed);
+    assert!(cluster.in_flight(B, A).is_empty(), "and there is nobody to fetch from");
+}
+
 fn one_follower() -> Cluster {
     let mut cluster = Cluster::new(2, 1, crate::cluster::oracle());
     cluster.lead(&[A, B], A, 0, &[A, B]);

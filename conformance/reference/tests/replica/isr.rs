@@ -101,6 +101,24 @@ pub(crate) fn an_overtaken_answer_is_dropped(rules: Rules) -> bool {
     isr(&cluster) == [A] && cluster.state(A).partition_epoch == PartitionEpoch(5)
 }
 
+/// 4.5: a record settles the proposal that is on its way, and still no other goes out before that one is answered.
+pub(crate) fn one_proposal_at_a_time_whatever_the_records_say(rules: Rules) -> bool {
+    let (mut cluster, first) = proposing(rules);
+    cluster.metadata(A, vec![record_at(5, Some(A), 1, &[A])]);
+    let fetches_again = |cluster: &mut Cluster, value: &str| {
+        cluster.write(A, &[value]);
+        cluster.settle(&[A, B]);
+        (cluster.in_flight(A, Node::Controller).len(), cluster.state(A).leading.expect("it leads").pending_isr)
+    };
+    let not_attempted = fetches_again(&mut cluster, "r1");
+    cluster.deliver_message(answer(&first, Ok(altered(&[A, B], 1))));
+    assert_eq!(isr(&cluster), [A], "the answer is late");
+    assert!(cluster.in_flight(A, Node::Controller).len() <= 1, "and is no reason to propose");
+    let attempted = fetches_again(&mut cluster, "r2");
+    assert_eq!(attempted, (1, Some(vec![A, B])));
+    not_attempted == (0, None)
+}
+
 /// KAFKA-13790: another ISR in the same epoch changes nothing of what the leader knows.
 pub(crate) fn the_same_epoch_forgets_nothing(rules: Rules) -> bool {
     let mut cluster = Cluster::new(3, 1, rules);
@@ -265,4 +283,31 @@ fn metadata_of_an_older_record_change_nothing() {
     let state = cluster.state(A);
     assert_eq!((state.leader_epoch, state.partition_epoch), (epoch(2), PartitionEpoch(4)));
     assert!(state.leading.is_some());
+}
+
+#[test]
+fn a_lost_connection_sends_again_what_is_on_its_way_though_a_record_has_settled_it() {
+    let (mut cluster, first) = proposing(oracle());
+    cluster.metadata(A, vec![record_at(5, Some(A), 1, &[A])]);
+    cluster.input(A, Input::Fail(first.correlation));
+    assert_eq!(cluster.in_flight(A, Node::Controller), [first.content.clone()]);
+    let again = cluster.take(A, Node::Controller);
+    cluster.deliver_message(answer(&again, Err(ErrorCode::StaleBrokerEpoch)));
+    assert_eq!(cluster.in_flight(A, Node::Controller), [first.content], "of the request, and not of the partition");
+    assert_eq!(cluster.state(A).leading.expect("it leads").pending_isr, None);
+}
+
+#[test]
+fn a_proposal_of_an_earlier_leadership_holds_the_next_one_back() {
+    let (mut cluster, first) = proposing(oracle());
+    cluster.metadata(A, vec![record_at(5, Some(B), 2, &[A, B])]);
+    cluster.metadata(A, vec![record_at(6, Some(A), 3, &[A, B])]);
+    cluster.mail.clear();
+    cluster.write(A, &["r1"]);
+    cluster.input(A, Input::ShrinkIsr);
+    assert!(cluster.in_flight(A, Node::Controller).is_empty());
+    cluster.deliver_message(answer(&first, Err(ErrorCode::FencedLeaderEpoch)));
+    assert_eq!(isr(&cluster), [A, B]);
+    cluster.input(A, Input::ShrinkIsr);
+    assert_eq!(cluster.in_flight(A, Node::Controller).len(), 1);
 }

@@ -59,6 +59,7 @@ fn broken_by(slip: Slip) -> Option<(ReplicationRules, Claim)> {
         Slip::IsrReplyRaisesNothing => oracle(isr::a_member_that_has_left_is_waited_for_no_longer),
         Slip::IsrChangeNotRetried => oracle(isr::a_proposal_is_sent_again),
         Slip::LateIsrReplyUsed => oracle(isr::an_overtaken_answer_is_dropped),
+        Slip::ProposalNotAwaited => oracle(isr::one_proposal_at_a_time_whatever_the_records_say),
         Slip::SameEpochResetsRemotes => oracle(isr::the_same_epoch_forgets_nothing),
         Slip::MinIsrNotChecked => oracle(isr::too_few_in_sync_refuse_acks_all),
         Slip::PendingSurvivesDemotion => oracle(isr::a_waiting_producer_hears_of_the_end_of_leadership),

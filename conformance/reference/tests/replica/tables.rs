@@ -56,7 +56,7 @@ fn the_epoch_of_a_request_is_compared_before_leadership_is() {
 fn a_fetch_diverges_where_its_epoch_ended_earlier_on_the_leader() {
     let check = |answer, log_start: i64, at: i64, last: i32| {
         let fetch = FetchPosition { offset: offset(at), last_fetched_epoch: epoch(last) };
-        check_divergence(answer, offset(log_start), fetch)
+        check_divergence(answer, offset(log_start), fetch, None)
     };
     assert_eq!(check(EpochEnd::UNDEFINED, 0, 5, 3), Err(ErrorCode::OffsetOutOfRange));
     // The start of the log has priority over divergence (KAFKA-12996).

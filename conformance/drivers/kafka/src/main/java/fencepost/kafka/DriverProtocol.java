@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.compaction.CompactionFunction;
 import fencepost.kafka.compaction.CompactionTrace;
+import fencepost.kafka.consumer.ConsumerTrace;
 import fencepost.kafka.replication.ReplicationFunction;
 import fencepost.kafka.replication.ReplicationTrace;
 import java.io.PrintWriter;
@@ -17,8 +18,9 @@ import java.util.Map;
  * The envelope of the driver protocol: hello, reset, step, bye.
  *
  * <p>Each answer to reset and step echoes the trace (and the step) and is one of {@code ok}, {@code error},
- * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace}, of {@link
- * CompactionTrace} and of {@link ReplicationTrace}; here nothing knows about groups, logs or brokers. A trace's id begins with its protocol.
+ * {@code skipped} and {@code broken}. What an operation means is the matter of {@link FencingTrace}, {@link
+ * CompactionTrace}, {@link ReplicationTrace} and {@link ConsumerTrace}; here nothing knows about groups, logs, brokers or
+ * consumers. A trace's id begins with its protocol.
  */
 final class DriverProtocol {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -26,14 +28,17 @@ final class DriverProtocol {
 
     private static final String COMPACTION = "compaction/";
     private static final String REPLICATION = "replication/";
+    private static final String CONSUMER = "consumer/";
 
     private final Path logs;
+    private final String groupProtocol;
     private Trace trace;
     private String traceId;
 
-    /** A driver that keeps its logs below a directory. */
-    DriverProtocol(Path logs) {
+    /** A driver that keeps its logs below a directory, and whose consumers are of this group protocol. */
+    DriverProtocol(Path logs, String groupProtocol) {
         this.logs = logs;
+        this.groupProtocol = groupProtocol;
     }
 
     /** The line to answer with; null after {@code bye}. */
@@ -43,7 +48,7 @@ final class DriverProtocol {
             JsonNode request = JSON.readTree(line);
             String command = request.path("cmd").asText();
             switch (command) {
-                case "hello" -> answer.set("hello", Hello.say());
+                case "hello" -> answer.set("hello", Hello.say(groupProtocol));
                 case "reset" -> reset(request, answer);
                 case "step" -> step(request, answer);
                 case "bye" -> {
@@ -78,6 +83,9 @@ final class DriverProtocol {
     private Trace begin(JsonNode configure) {
         if (traceId.startsWith(COMPACTION)) {
             return new CompactionTrace(configure, logs);
+        }
+        if (traceId.startsWith(CONSUMER)) {
+            return new ConsumerTrace(configure, groupProtocol);
         }
         return traceId.startsWith(REPLICATION) ? new ReplicationTrace(configure, logs) : new FencingTrace(configure);
     }

@@ -6,17 +6,18 @@ import java.util.List;
 
 /** What this driver says of itself: the release, what can be seen of it, and the first epoch, which is measured. */
 final class Hello {
+    static final String CLASSIC = "classic";
     private static final int PROTOCOL_VERSION = 0;
 
     private Hello() {
     }
 
-    static ObjectNode say() {
+    static ObjectNode say(String groupProtocol) {
         ObjectNode hello = JsonNodeFactory.instance.objectNode();
         hello.put("protocol_version", PROTOCOL_VERSION);
-        hello.put("name", "Apache Kafka");
+        hello.put("name", groupProtocol.equals(CLASSIC) ? "Apache Kafka" : "Apache Kafka, group.protocol " + groupProtocol);
         hello.put("version", KafkaRelease.version());
-        hello.set("protocols", Answers.array(List.of("fencing", "compaction", "replication")));
+        hello.set("protocols", Answers.array(List.of("fencing", "compaction", "replication", "consumer")));
         hello.putArray("variants");
         hello.set("kinds", Answers.array(List.of("wire", "state", "function")));
         var features = hello.putArray("features");

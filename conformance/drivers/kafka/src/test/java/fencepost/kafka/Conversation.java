@@ -15,7 +15,8 @@ final class Conversation {
     static final Path LOGS = LogDirectory.create(null);
     private static final AtomicInteger CONVERSATIONS = new AtomicInteger();
 
-    private final DriverProtocol driver = new DriverProtocol(LOGS.resolve("" + CONVERSATIONS.incrementAndGet()));
+    private final DriverProtocol driver = 
+        new DriverProtocol(LOGS.resolve("" + CONVERSATIONS.incrementAndGet()), Hello.CLASSIC);
     private final String trace;
     private int step;
 

@@ -68,6 +68,6 @@ class DriverProtocolTest {
 
     @Test
     void bye_has_no_answer() {
-        assertNull(new DriverProtocol(Conversation.LOGS).answer("{\"cmd\":\"bye\"}"));
+        assertNull(new DriverProtocol(Conversation.LOGS, Hello.CLASSIC).answer("{\"cmd\":\"bye\"}"));
     }
 }

@@ -190,6 +190,18 @@ class ReplicationTest {
     }
 
     @Test
+    void a_log_is_shown_from_its_start_also_inside_a_batch() {
+        cluster.stepAt("A", "{'produce':{'id':'w1','records':['r1','r2'],'acks':'leader'}}");
+        for (String follower : new String[] {"B", "C"}) {
+            cluster.stepAt("A", "{'deliver':'f-" + follower + "'}", "{'from':'" + follower
+                + "','content':{'to':'A','fetch':{'offset':3,'last_fetched_epoch':1,'current_leader_epoch':1}}}");
+        }
+        cluster.stepAt("A", "{'delete_records':2}");
+        assertEquals(2, state("A").get("log_start").asInt());
+        assertEquals(json("[[2,1,'r2']]"), state("A").get("log"));
+    }
+
+    @Test
     void what_a_driver_can_not_do_is_skipped() {
         assertTrue(cluster.stepAt("A", "{'alter_log_dirs':{}}").has("skipped"));
         JsonNode decision = cluster.say("{'cmd':'step','trace':'replication/x','at':[1],'given':{},"

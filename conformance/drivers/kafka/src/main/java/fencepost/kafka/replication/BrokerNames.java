@@ -9,29 +9,29 @@ import java.util.List;
 import java.util.TreeSet;
 
 /** The brokers' names in a trace, and their ids in Kafka: the first of the replica list is 1. */
-final class BrokerNames {
+public final class BrokerNames {
     private static final int NOBODY = -1;
 
     private final List<String> names = new ArrayList<>();
 
-    BrokerNames(JsonNode written) {
+    public BrokerNames(JsonNode written) {
         written.forEach(name -> names.add(name.asText()));
     }
 
-    List<String> all() {
+    public List<String> all() {
         return names;
     }
 
-    List<Integer> ids() {
+    public List<Integer> ids() {
         return names.stream().map(this::id).toList();
     }
 
     /** The id; -1 for nobody, which is written null. */
-    int idOrNobody(JsonNode name) {
+    public int idOrNobody(JsonNode name) {
         return name.isNull() ? NOBODY : id(name.asText());
     }
 
-    int id(String name) {
+    public int id(String name) {
         int index = names.indexOf(name);
         if (index < 0) {
             throw new IllegalArgumentException("there is no broker " + name);
@@ -46,7 +46,7 @@ final class BrokerNames {
     }
 
     /** The name; null for nobody. */
-    String name(int id) {
+    public String name(int id) {
         return id == NOBODY ? null : names.get(id - 1);
     }
 

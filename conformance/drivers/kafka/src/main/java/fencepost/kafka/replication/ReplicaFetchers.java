@@ -5,13 +5,17 @@ import java.util.List;
 import java.util.function.Consumer;
 import kafka.server.*;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.LeaderEndPoint;
 import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.network.BrokerEndPoint;
 import org.apache.kafka.server.quota.*;
+import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.Function0;
+import scala.Option;
 
 /** Kafka's fetchers, each at the end of a {@link FetcherLink} instead of in a thread that runs by itself. */
 final class ReplicaFetchers extends FetcherManager {
@@ -91,6 +95,25 @@ final class ReplicaFetchers extends FetcherManager {
                 onTruncationBelow.accept(new Truncation(to.offset(), highWatermark));
             }
             super.truncate(partition, to);
+        }
+
+        /** An empty log that gets a batch from before its start begins again at that batch, and {@code truncate} is not called. */
+        @Override
+        public Option<LogAppendInfo> processPartitionData(
+            TopicPartition partition, long fetchOffset, int leaderEpoch, FetchResponseData.PartitionData data
+        ) {
+            UnifiedLog log = replicas.localLogOrException(partition);
+            long highWatermark = log.highWatermark();
+            long base = firstBase(log);
+            Option<LogAppendInfo> appended = super.processPartitionData(partition, fetchOffset, leaderEpoch, data);
+            if (firstBase(log) < Math.min(base, highWatermark)) {
+                onTruncationBelow.accept(new Truncation(firstBase(log), highWatermark));
+            }
+            return appended;
+        }
+
+        private static long firstBase(UnifiedLog log) {
+            return log.logSegments().iterator().next().baseOffset();
         }
 
         /** It is the link that runs it. */

@@ -79,10 +79,11 @@ final class TraceRecords {
         return written;
     }
 
-    /** A whole log. */
+    /** A whole log. It is read from the base of a batch, which may hold records from before the log's start. */
     static ArrayNode written(UnifiedLog log) {
+        long start = log.logStartOffset();
         try {
-            return written(log.read(log.logStartOffset(), Integer.MAX_VALUE, FetchIsolation.LOG_END, true).records);
+            return written(log.read(start, Integer.MAX_VALUE, FetchIsolation.LOG_END, true).records, start);
         } catch (IOException problem) {
             throw new UncheckedIOException(problem);
         }
