@@ -164,7 +164,7 @@ impl Broker {
         epoch: Epoch,
         current: Epoch,
         trail: &mut Trail,
-    ) -> Result<(EpochEnd, Log), Refusal> {
+    ) -> Result<EpochEnd, Refusal> {
         if let Some(refusal) = self.check(current, !setting.has(Mutant::FollowerAnswers), trail) {
             return Err(refusal);
         }
@@ -181,7 +181,7 @@ impl Broker {
                 at.epoch = self.leader_epoch;
             }
         }
-        Ok((at, self.log))
+        Ok(at)
     }
 
     /// Answers for an offset (3.5 of replication).

@@ -16,7 +16,7 @@ use super::decisions::{FetchError, Reaction, accepts_metadata, on_fetch_error, o
 use super::labels::{Label, Trail};
 use super::log::{Epoch, EpochEnd, Epochs, Log, Offset, Record, Seen, UNDEFINED};
 use super::message::{
-    Fetch, Fetched, Heard, MAX_BROKERS, Msg, NOBODY, Position, Purpose, Refusal, Spec, Target, Timer, Way,
+    Fetch, Fetched, Heard, Logs, MAX_BROKERS, Msg, NOBODY, Position, Purpose, Refusal, Spec, Target, Timer, Way,
 };
 use super::mutant::Mutant;
 use super::rules::{Detection, History, Identity};
@@ -273,8 +273,11 @@ impl Client {
         (self.known.leader, self.epoch_of_leader(setting, self.known.epoch))
     }
 
-    fn saw(&mut self, epoch: Epoch) {
-        self.last_seen = self.last_seen.max(epoch);
+    /// An epoch was seen elsewhere than in metadata (`Metadata#updateLastSeenEpochIfNewer`).
+    fn saw(&mut self, setting: &Setting, epoch: Epoch) {
+        if self.last_seen != UNDEFINED || setting.rules.committed_is_seen {
+            self.last_seen = self.last_seen.max(epoch);
+        }
     }
 
     /// Validates a position, or fetches from it (1).
@@ -325,7 +328,7 @@ impl Client {
         let epoch = if setting.rules.detection == Detection::None { UNDEFINED } else { epoch };
         self.topic = topic;
         if setting.rules.fenced {
-            self.saw(epoch);
+            self.saw(setting, epoch);
         }
         self.validate(setting, Position { offset, epoch, ..NO_POSITION }, &mut effect.trail);
     }
@@ -572,7 +575,7 @@ impl Client {
         &mut self,
         setting: &Setting,
         sent: &Position,
-        answer: Result<(EpochEnd, Log), Refusal>,
+        answer: Result<(EpochEnd, Logs), Refusal>,
         effect: &mut Effect,
     ) {
         // KAFKA-8429: the whole position is compared.
@@ -594,7 +597,10 @@ impl Client {
             return;
         }
         let reply = answer.map(|(at, _)| at);
-        let log = answer.map_or(None, |(_, log)| Some(log));
+        let logs = answer.map_or(None, |(_, logs)| Some(logs));
+        // A leader of an epoch older than what was read can't know: what counts is what the last leader has.
+        let too_old = self.position.epoch > self.position.leader_epoch;
+        let log = logs.map(|logs| if too_old { logs.last } else { logs.own });
         // The version that the broker does not have: it can't answer, however often it is asked.
         let reply = if setting.bounds.old_brokers && setting.has(Mutant::VersionIgnored) {
             self.faults |= fault::STUCK;
@@ -605,13 +611,16 @@ impl Client {
         match on_validation_reply(setting, &self.position, &self.history, self.closest, reply, &mut effect.trail) {
             Reaction::Retries => {}
             Reaction::Fetches => {
-                self.accept(log);
+                self.accept(logs.map(|logs| logs.own));
                 self.state = State::Fetching;
                 self.closest = false;
                 self.waits = false;
             }
             Reaction::MovesTo { offset, epoch, again } => {
-                self.told(log);
+                // A place that stays the same tells nobody.
+                if offset < self.position.offset {
+                    self.told(log);
+                }
                 if setting.bounds.reset.is_none() {
                     self.faults |= fault::UNTOLD;
                 }
@@ -622,7 +631,7 @@ impl Client {
                 self.waits = false;
                 self.closest &= again;
                 self.state = if again && offset > 0 { State::AwaitValidation } else { State::Fetching };
-                if self.state == State::Fetching && offset == 0 {
+                if self.state == State::Fetching && offset == 0 && setting.rules.history != History::OnePair {
                     self.position.epoch = UNDEFINED;
                 }
             }
@@ -643,7 +652,7 @@ impl Client {
         }
     }
 
-    fn looked_up(&mut self, sent: &Position, answer: Result<(EpochEnd, Log), Refusal>, effect: &mut Effect) {
+    fn looked_up(&mut self, sent: &Position, answer: Result<(EpochEnd, Logs), Refusal>, effect: &mut Effect) {
         self.asking = NOBODY;
         self.idle = true;
         let Ok((at, _)) = answer else {
@@ -671,7 +680,7 @@ impl Client {
         effect.trail.mark(Label::ResetDone);
         self.waits = false;
         if setting.rules.fenced {
-            self.saw(epoch);
+            self.saw(setting, epoch);
         }
         let epoch = if setting.rules.listed_epoch { epoch } else { UNDEFINED };
         let (leader, leader_epoch) = self.current_leader(setting);
@@ -767,7 +776,7 @@ impl Client {
         let epoch = if given == UNDEFINED { remembered.unwrap_or(UNDEFINED) } else { given };
         effect.trail.mark(if epoch == UNDEFINED { Label::SeeksOffset } else { Label::SeeksPair });
         if setting.rules.fenced {
-            self.saw(epoch);
+            self.saw(setting, epoch);
         }
         self.validate(setting, Position { offset, epoch, ..NO_POSITION }, &mut effect.trail);
         self.closest = target == Target::Nearest && self.state == State::AwaitValidation;

@@ -13,7 +13,7 @@ use super::bounds::Setting;
 use super::broker::Broker;
 use super::labels::{Label, Trail};
 use super::log::{Epoch, Kind, MAX_EPOCHS, Offset, UNDEFINED};
-use super::message::{CONSUMER, Heard, MAX_BROKERS, Msg, NOBODY, Timer};
+use super::message::{CONSUMER, Heard, Logs, MAX_BROKERS, Msg, NOBODY, Timer};
 
 /// The state of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -337,7 +337,11 @@ impl Cluster {
                 Msg::FetchReply(way, fetch, fetched)
             }
             Msg::EpochEnd(way, purpose, sent) => {
-                let answer = self.broker(way.broker).epoch_end(setting, sent.epoch, current(setting, &sent), trail);
+                let broker = self.broker(way.broker);
+                let last = self.leader().unwrap_or(broker).log;
+                let logs = Logs { own: broker.log, last };
+                let answer = broker.epoch_end(setting, sent.epoch, current(setting, &sent), trail);
+                let answer = answer.map(|at| (at, logs));
                 Msg::EpochEndReply(way, purpose, sent, answer)
             }
             Msg::ListOffsets(way, spec, epoch) => {

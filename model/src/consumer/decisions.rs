@@ -6,7 +6,7 @@ use super::labels::{Label, Trail};
 use super::log::{Epoch, EpochEnd, Epochs, Offset, UNDEFINED};
 use super::message::{Heard, Position, Refusal, Spec};
 use super::mutant::Mutant;
-use super::rules::{Check, History, Identity, OnePair};
+use super::rules::{Check, History, Identity, OnePair, Truncated};
 use crate::replication::labels::Trail as CacheTrail;
 
 /// What a client does about an answer to its validation.
@@ -70,17 +70,25 @@ pub fn on_validation_reply(
         };
     }
     if throws {
-        // What the leader answered.
-        return Reaction::Throws(if setting.has(Mutant::DivergentAsPosition) {
-            EpochEnd { epoch: position.epoch, end: position.offset }
-        } else {
-            at
+        // Only an end below the position says where the logs part.
+        return Reaction::Throws(match below {
+            _ if setting.has(Mutant::DivergentAsPosition) => EpochEnd { epoch: position.epoch, end: position.offset },
+            true => at,
+            false => EpochEnd::UNDEFINED,
         });
+    }
+    if let (Truncated::ByPolicy, Some(strategy)) = (rules.truncated, policy) {
+        return Reaction::Resets(strategy);
     }
     if at.epoch != position.epoch && rules.check == Check::EpochAndEnd {
         trail.mark(Label::OnePairDoesNotTell);
         match rules.one_pair {
-            OnePair::EndOffset | OnePair::FirstLargerEpoch => {}
+            OnePair::EndOffset => {
+                if let (false, Some(strategy)) = (below, policy) {
+                    return Reaction::Resets(strategy);
+                }
+            }
+            OnePair::FirstLargerEpoch => {}
             OnePair::Timestamp => return Reaction::Resets(Spec::At(10 * position.epoch + position.offset - 1)),
             OnePair::Earliest => return Reaction::Resets(Spec::Earliest),
             OnePair::Latest => return Reaction::Resets(Spec::Latest),

@@ -101,6 +101,15 @@ pub enum Fetched {
     Error(Refusal),
 }
 
+/// Ghosts of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Logs {
+    /// What the broker has that answers.
+    pub own: Log,
+    /// What the leader of the last election has.
+    pub last: Log,
+}
+
 /// Why it is asked where an epoch ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Purpose {
@@ -119,8 +128,8 @@ pub enum Msg {
     FetchReply(Way, Fetch, Fetched),
     /// `OffsetsForLeaderEpoch`: where does the epoch of this position end?
     EpochEnd(Way, Purpose, Position),
-    /// Its answer; and a ghost, the broker's log.
-    EpochEndReply(Way, Purpose, Position, Result<(EpochEnd, Log), Refusal>),
+    /// Its answer; and ghosts.
+    EpochEndReply(Way, Purpose, Position, Result<(EpochEnd, Logs), Refusal>),
     /// `ListOffsets`, with the leader epoch that the client knows.
     ListOffsets(Way, Spec, Epoch),
     /// Its answer: an offset, and the epoch that the broker has for it.

@@ -195,6 +195,13 @@ pub(super) fn positions(list: &mut List) {
         Bounds { targets: &[Target::Pair(2, 0)], ..seek },
     );
     let restart = Bounds { commits: 1, restarts: 1, metadata: 2, stale: 0, ..LOST };
+    rows.add(
+        Smoke,
+        &[KIP_320, ORACLE],
+        "restart-on-old-metadata",
+        "2: a new process has a committed epoch, and hears first of an older leader",
+        Bounds { start: read(1, 1, 1), metadata: 2, stale: 1, appends: [0, 2, 0], ..restart },
+    );
     rows.add(Smoke, &[KIP_320, ORACLE], "restart", "5: the application commits, and starts anew", restart);
     rows.add(
         Smoke,

@@ -26,7 +26,7 @@ pub enum Check {
 /// not the one that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnePair {
-    /// Where the epoch of the answer ends, as if it were known; not beyond the position.
+    /// Where the epoch of the answer ends, if that is below the position; else as if nothing were known.
     EndOffset,
     /// Where the leader's first larger epoch starts.
     FirstLargerEpoch,
@@ -36,6 +36,15 @@ pub enum OnePair {
     Earliest,
     /// The high watermark.
     Latest,
+}
+
+/// Where a consumer with a policy goes when its log was truncated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truncated {
+    /// Where the logs part, as far as the answer tells.
+    ToEnd,
+    /// Where `auto.offset.reset` says.
+    ByPolicy,
 }
 
 /// What the client remembers of the epochs that it read (7c, 7d).
@@ -76,6 +85,10 @@ pub struct Rules {
     pub late_fetch_checked: bool,
     /// Whether an undefined answer means that nothing can be told, and the position stays.
     pub undefined_is_fine: bool,
+    /// Where a truncated consumer with a policy goes.
+    pub truncated: Truncated,
+    /// Whether an epoch that was committed counts as seen although no metadata came before.
+    pub committed_is_seen: bool,
     /// What is remembered.
     pub history: History,
     /// Whether the application looks an offset up, and seeks to it.
@@ -101,6 +114,8 @@ const STRICT: Rules = Rules {
     check: Check::EpochAndEnd,
     late_fetch_checked: true,
     undefined_is_fine: false,
+    truncated: Truncated::ToEnd,
+    committed_is_seen: true,
     history: History::OnePair,
     finds_offsets: false,
     seeks_nearest: false,
@@ -109,8 +124,13 @@ const STRICT: Rules = Rules {
     one_pair: OnePair::EndOffset,
 };
 
-const JAVA: Rules =
-    Rules { check: Check::EndAlone, late_fetch_checked: false, identity: Identity::IdOfMetadata, ..STRICT };
+const JAVA: Rules = Rules {
+    check: Check::EndAlone,
+    late_fetch_checked: false,
+    identity: Identity::IdOfMetadata,
+    committed_is_seen: false,
+    ..STRICT
+};
 
 const LEADER_DETECTS: Rules = Rules { detection: Detection::Leader, ..STRICT };
 const NOT_AFTER_SEEK: Rules = Rules { detection: Detection::LeaderNotAfterSeek, ..STRICT };
@@ -120,9 +140,10 @@ const NOT_AFTER_SEEK: Rules = Rules { detection: Detection::LeaderNotAfterSeek, 
 pub fn rules(variant: &str) -> Option<Rules> {
     Some(match variant {
         "no-epoch" => Rules { fenced: false, detection: Detection::None, identity: Identity::LeaderEpoch, ..JAVA },
-        KIP_320 | "librdkafka" => JAVA,
+        KIP_320 => JAVA,
+        "librdkafka" => Rules { truncated: Truncated::ByPolicy, ..JAVA },
         ORACLE => STRICT,
-        "franz-go" => Rules { undefined_is_fine: true, ..JAVA },
+        "franz-go" => Rules { undefined_is_fine: true, late_fetch_checked: true, listed_epoch: true, ..JAVA },
         "leader-detects" => LEADER_DETECTS,
         "leader-detects-not-after-seek" => NOT_AFTER_SEEK,
         "epoch-cache" => Rules { history: History::Cache, ..LEADER_DETECTS },
