@@ -60,6 +60,11 @@ bench-tla *CONFIGS:
     cargo build --release -p fencepost-model
     python3 model/benches/tla.py --table docs/performance.md {{CONFIGS}}
 
+# The local search against the dataflow of several workers, interleaved.
+bench-spread *CONFIGS:
+    cargo build --release -p fencepost-model
+    python3 model/benches/spread.py --table docs/performance.md {{CONFIGS}}
+
 # The class-level driver of Apache Kafka: build it, replay every fixture on it, hold it against its expected deviations.
 kafka VERSION="4.4.0":
     bash conformance/drivers/kafka/replay {{VERSION}}

@@ -3,6 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`plan`] | which runs there are, and their order on the threads |
+//! | [`spread`] | the same runs on several workers |
 //! | [`verdict`] | what was found against what was expected |
 //! | [`report`] | the table, the counterexamples and the sum, for people |
 //! | [`progress`] | what is shown while the runs go on |
@@ -10,6 +11,7 @@
 pub mod plan;
 pub mod progress;
 pub mod report;
+pub mod spread;
 pub mod verdict;
 
 use std::collections::BTreeSet;
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::distributed::team::TeamError;
 use crate::limits::{Limits, peak_bytes};
 use crate::matrix::{Matrix, MatrixError, Row};
 use crate::protocol::Tier;
@@ -24,6 +27,7 @@ use crate::registry::{Registry, Subject, UnknownName};
 
 use plan::{Item, execute};
 use progress::Watcher;
+use spread::Spread;
 use verdict::{Dead, Report, judge};
 
 /// How many states of a configuration the labels are collected from in a smoke run.
@@ -46,6 +50,8 @@ pub struct Options {
     pub matrix: PathBuf,
     /// What may end the runs early.
     pub limits: Limits,
+    /// The workers, where the runs are spread over several, on one machine or more.
+    pub spread: Option<Spread>,
 }
 
 /// Why nothing was checked.
@@ -66,6 +72,9 @@ pub enum CheckError {
     /// What was not exhausted can't be expected.
     #[error("the matrix is not rewritten: {0}")]
     BlessRefused(String),
+    /// The workers did not come together, or did not stay.
+    #[error(transparent)]
+    Team(#[from] TeamError),
 }
 
 /// Runs what the options name.
@@ -88,9 +97,17 @@ pub fn check(registry: &Registry, options: &Options, watcher: &dyn Watcher) -> R
             }
         }
     }
-    let whole = options.globs.is_empty();
-    let results = execute(&items, options, whole, watcher);
+    // Labels are looked for by the local search only, so nothing is called dead where the runs are spread.
+    let whole = options.globs.is_empty() && options.spread.is_none();
+    let (results, places) = match &options.spread {
+        Some(spread) => spread::execute(&items, options, spread, watcher)?,
+        None => (execute(&items, options, whole, watcher), Vec::new()),
+    };
     let mut report = judge(&items, &results);
+    if let Some(spread) = &options.spread {
+        spread.correct(&mut report, &results);
+        report.places = places;
+    }
     report.cut |= results.iter().any(|result| result.cut().is_some());
     report.stale = stale(registry, &matrices);
     if whole && !report.cut {

@@ -14,7 +14,13 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use fencepost_fixtures::reader;
 
 use crate::check::progress::{Bars, Lines, Watcher};
+use crate::check::spread::Spread;
 use crate::check::{self, CheckError, Options, report};
+use crate::distributed::fingerprint::Width;
+use crate::distributed::hosts::{self, HostsError};
+use crate::distributed::meet::MeetError;
+use crate::distributed::team::{Team, TeamError};
+use crate::distributed::watch::ENGINE_QUEUE;
 use crate::explore::{self, ServeError};
 use crate::export::verify::{Prove, verify};
 use crate::export::{self, ExportError};
@@ -79,11 +85,13 @@ pub enum Command {
 
 /// What `check` takes.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(after_help = "\
 Examples:
   fencepost-model check                            the small configurations, in seconds
   fencepost-model check --all                      all of them, in minutes
   fencepost-model check 'fencing/kafka-4.3*'       some of them
+  fencepost-model check CONFIG --workers 4         one of them, on four threads together
   fencepost-model check --all --bless              rewrite the matrix after a change that is meant")]
 pub struct CheckArgs {
     /// Configurations: a name, the beginning of one up to a `/`, or a glob with `*` and `?`
@@ -95,6 +103,21 @@ pub struct CheckArgs {
     /// How many runs go on at the same time [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Spread each run over so many workers of this process, instead of running several side by side
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with_all = ["threads", "bless"])]
+    pub workers: Option<u16>,
+    /// Spread each run over the processes of this file: HOST:PORT, one a line; see docs/distributed.md
+    #[arg(long, value_name = "FILE", requires = "process", conflicts_with_all = ["threads", "bless"])]
+    pub hosts: Option<PathBuf>,
+    /// Which of them this one is, from 0
+    #[arg(long, value_name = "I", requires = "hosts")]
+    pub process: Option<usize>,
+    /// How long to wait for the other processes at the start
+    #[arg(long, value_name = "SECONDS", requires = "hosts", default_value_t = 60)]
+    pub wait: u64,
+    /// Fingerprints of 128 bits instead of 64; with --workers or --hosts
+    #[arg(long)]
+    pub exact: bool,
     /// Write the report as JSON to this file
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -205,7 +228,7 @@ pub struct SimulateArgs {
     pub depth: u32,
 }
 
-/// Exhausts one configuration on one thread, and prints what it took, as one line of JSON. `just bench` makes the table.
+/// Exhausts one configuration, on one thread if nothing else is said, and prints what it took, as one line of JSON. `just bench` makes the table.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
     /// The configuration; with --table, any number of them, as globs
@@ -214,6 +237,9 @@ pub struct MeasureArgs {
     /// Breadth first instead of depth first
     #[arg(long)]
     pub breadth_first: bool,
+    /// On so many threads
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "table")]
+    pub threads: u16,
     /// Measure each in a process of its own, both ways, and write the table into this page
     #[arg(long, value_name = "FILE", conflicts_with = "breadth_first")]
     pub table: Option<PathBuf>,
@@ -270,6 +296,9 @@ pub enum CliError {
     /// Of `check`.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// Of a hosts file.
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
     /// Of `export`.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -330,7 +359,11 @@ impl CliError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Check(CheckError::BlessRefused(_)) | Self::Undecided { .. } => 4,
+            Self::Check(
+                CheckError::BlessRefused(_)
+                | CheckError::Team(TeamError::Fault(_) | TeamError::Meet(MeetError::Interrupted)),
+            )
+            | Self::Undecided { .. } => 4,
             Self::Holds { .. } => 1,
             _ => 2,
         }
@@ -364,6 +397,7 @@ fn check(args: &CheckArgs, registry: &Registry) -> Result<u8, CliError> {
         bless: args.bless,
         matrix: args.matrix.clone().unwrap_or_else(|| in_checkout("matrix")),
         limits: args.limits.limits(),
+        spread: spread(args)?,
     };
     let watcher: Box<dyn Watcher> = if std::io::stderr().is_terminal() {
         Box::new(Bars::default())
@@ -377,6 +411,37 @@ fn check(args: &CheckArgs, registry: &Registry) -> Result<u8, CliError> {
         std::fs::write(path, json + "\n").map_err(|source| CliError::File { path: path.clone(), source })?;
     }
     Ok(found.exit_code())
+}
+
+/// The workers that the runs are spread over, if they are.
+fn spread(args: &CheckArgs) -> Result<Option<Spread>, CliError> {
+    let (hosts, process) = match (&args.hosts, args.process) {
+        (Some(file), Some(process)) => (hosts::read(file, process)?, process),
+        _ => (Vec::new(), 0),
+    };
+    if args.workers.is_none() && hosts.is_empty() {
+        return if args.exact { Err(CliError::Usage("--exact goes with --workers or --hosts")) } else { Ok(None) };
+    }
+    if hosts.len() > 1 {
+        quiet_connections();
+    }
+    let team =
+        Team { workers: usize::from(args.workers.unwrap_or(1)), hosts, process, wait: Duration::from_secs(args.wait) };
+    Ok(Some(Spread { team, width: if args.exact { Width::Exact } else { Width::Short } }))
+}
+
+/// A thread of a connection that is lost panics, which is how the dataflow engine ends it. The error that follows says
+/// what happened; the panic's own message would only stand before it.
+fn quiet_connections() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        let connection = |name: &str| name.starts_with("timely:send") || name.starts_with("timely:recv");
+        let queue = panic.payload().downcast_ref::<&str>().is_some_and(|said| said.starts_with(ENGINE_QUEUE));
+        if !queue && !thread.name().is_some_and(connection) {
+            usual(panic);
+        }
+    }));
 }
 
 fn list(args: &CheckArgs, registry: &Registry) -> Result<u8, CliError> {
@@ -523,7 +588,7 @@ fn measure(args: &MeasureArgs, registry: &Registry) -> Result<u8, CliError> {
     };
     let subject = registry.find(config)?;
     let order = if args.breadth_first { Order::BreadthFirst } else { Order::DepthFirst };
-    let row = measure::measure(subject.as_ref(), order);
+    let row = measure::measure(subject.as_ref(), order, usize::from(args.threads));
     let json = serde_json::to_string(&row).map_err(std::io::Error::from)?;
     writeln!(std::io::stdout(), "{json}")?;
     Ok(0)

@@ -15,6 +15,7 @@
 //! | [`search`] | a breadth-first pass of our own: labels, goals |
 //! | [`matrix`] | the verdicts that are expected, as data |
 //! | [`check`] | runs everything, and holds it against the matrix |
+//! | [`distributed`] | the same check on several threads and machines |
 //! | [`parity`] | holds a protocol under [`world`] against Stateright's `ActorModel` |
 //! | [`diagram`] | sequence diagrams of a path |
 //! | [`explore`] | the explorer, opened at a path |
@@ -30,6 +31,7 @@ pub mod cli;
 pub mod compaction;
 pub mod consumer;
 pub mod diagram;
+pub mod distributed;
 pub mod explore;
 pub mod export;
 pub mod fencing;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stateright::Checker;
 
 use crate::protocol::Protocol;
@@ -20,7 +20,7 @@ use crate::world::{Control, World};
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Why a run was cut short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
     /// By Ctrl-C.
@@ -104,7 +104,7 @@ fn status_bytes(key: &str) -> Option<u64> {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// States that differ.
     pub unique: u64,

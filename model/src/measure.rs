@@ -146,10 +146,10 @@ fn rate(number: u64, seconds: f64) -> u64 {
     rate
 }
 
-/// Exhausts a configuration on one thread.
-pub fn measure(subject: &dyn Subject, order: Order) -> Measured {
+/// Exhausts a configuration on so many threads.
+pub fn measure(subject: &dyn Subject, order: Order, threads: usize) -> Measured {
     let before = (user_seconds(), peak_bytes().unwrap_or(0));
-    let counted = subject.count(order, &Limits::default(), &Silent);
+    let counted = subject.count(order, threads, &Limits::default(), &Silent);
     let after = (user_seconds(), peak_bytes().unwrap_or(0));
     Measured {
         configuration: subject.name().to_owned(),

@@ -9,10 +9,15 @@ use fencepost_fixtures::trace::{Header, Origin};
 use fencepost_fixtures::{Document, KafkaError};
 use stateright::{Model, Property as Always};
 use strsim::normalized_damerau_levenshtein;
+use timely::worker::Worker;
 
 use crate::compaction::Compaction;
 use crate::consumer::Consumer;
 use crate::diagram;
+use crate::distributed;
+use crate::distributed::fingerprint::{Encoder, Fingerprint, Width};
+use crate::distributed::live::{Live, Stopped};
+use crate::distributed::settle::Explored;
 use crate::fencing::Fencing;
 use crate::goals::{self, AimError, MissError, Sought};
 use crate::limits::{Limits, Observer};
@@ -21,9 +26,9 @@ use crate::protocol::{Aim, Claim, Configuration, Exported, Goal, Protocol, Tier}
 use crate::replication::Replication;
 use crate::replication::tla::{self, Tla, async_isr::AsyncIsr};
 use crate::runs::{self, Counted, Order, Shortest};
-use crate::search::{self, Labels};
+use crate::search::{self, Labels, Number, Visit};
 use crate::simulate::random_path;
-use crate::world::World;
+use crate::world::{World, WorldState};
 
 /// A property, for a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +59,8 @@ pub trait Subject: Send + Sync {
     fn properties(&self) -> Vec<Property>;
     /// The labels that steps can have.
     fn label_names(&self) -> &'static [&'static str];
-    /// Exhausts its states.
-    fn count(&self, order: Order, limits: &Limits, observer: &dyn Observer) -> Counted;
+    /// Exhausts its states, on so many threads.
+    fn count(&self, order: Order, threads: usize, limits: &Limits, observer: &dyn Observer) -> Counted;
     /// The shortest path to a violation of the property with this index.
     fn shortest(&self, property: usize, limits: &Limits, observer: &dyn Observer) -> Shortest;
     /// The labels of the steps among the first `bound` states.
@@ -80,6 +85,11 @@ pub trait Subject: Send + Sync {
     fn twin(&self, goal: &Goal, path: &Indices) -> Result<Document, RenderError>;
     /// A random behaviour of at most `depth` steps.
     fn simulated(&self, seed: u64, number: u64, depth: usize) -> Result<Document, RenderError>;
+    /// A worker's part in the exploration on several workers.
+    fn spread(&self, worker: &mut Worker, width: Width, live: &Live) -> Result<Explored, Stopped>;
+    /// A hash of what it is: its bounds, rules and properties, and its first states as they are encoded. Programs that
+    /// have the same one explore the same states.
+    fn identity(&self) -> u64;
     /// Serves Stateright's explorer. Does not return while it serves.
     fn serve(&self, address: SocketAddr);
 }
@@ -94,6 +104,9 @@ pub enum RenderError {
     #[error("{0}")]
     Trace(String),
 }
+
+/// Of how many states the identity of a configuration is taken.
+const FIRST_STATES: usize = 300;
 
 /// A configuration with its type.
 struct Typed<P>(Configuration<P>);
@@ -127,8 +140,8 @@ impl<P: Exported> Subject for Typed<P> {
         self.0.protocol.label_names()
     }
 
-    fn count(&self, order: Order, limits: &Limits, observer: &dyn Observer) -> Counted {
-        runs::count(&self.0.protocol, order, limits, observer)
+    fn count(&self, order: Order, threads: usize, limits: &Limits, observer: &dyn Observer) -> Counted {
+        runs::count(&self.0.protocol, order, threads, limits, observer)
     }
 
     fn shortest(&self, property: usize, limits: &Limits, observer: &dyn Observer) -> Shortest {
@@ -216,6 +229,35 @@ impl<P: Exported> Subject for Typed<P> {
         let holds_for = P::holds_for(&document);
         header_mut(&mut document).holds_for = holds_for;
         Ok(document)
+    }
+
+    fn spread(&self, worker: &mut Worker, width: Width, live: &Live) -> Result<Explored, Stopped> {
+        let mut world = World::new(self.0.protocol.clone());
+        let claims = || self.0.protocol.properties().iter();
+        // First what must hold always, then the antecedents: each must hold somewhere.
+        let hold = claims().map(|claim| Always::always(claim.id, claim.holds));
+        let apply = claims().map(|claim| Always::sometimes(claim.id, claim.applies));
+        world.properties = hold.chain(apply).collect();
+        let control = Arc::clone(&world.control);
+        distributed::explore(worker, &world, width, live, || control.ignored.get().cloned())
+    }
+
+    fn identity(&self) -> u64 {
+        struct First(Vec<u8>, Encoder);
+        impl<P: Protocol> Visit<P> for First {
+            fn state(&mut self, _: &World<P>, state: &WorldState<P>, _: Number) {
+                // A state that can't be encoded makes the search itself fail, with a reason.
+                self.0.extend_from_slice(self.1.encode(state).unwrap_or_default());
+            }
+            fn done(&self) -> bool {
+                false
+            }
+        }
+        let ids = self.0.protocol.properties().iter().map(|claim| claim.id).collect::<Vec<_>>();
+        let mut first =
+            First(format!("{} {:?} {ids:?}", self.0.name, self.0.protocol).into_bytes(), Encoder::default());
+        search::search(&World::new(self.0.protocol.clone()), FIRST_STATES, &Limits::default(), &mut first);
+        <u64 as Fingerprint>::of(&first.0)
     }
 
     fn serve(&self, address: SocketAddr) {

@@ -57,8 +57,14 @@ pub enum Order {
     BreadthFirst,
 }
 
-/// Exhausts the states of a protocol.
-pub fn count<P: Protocol>(protocol: &P, order: Order, limits: &Limits, observer: &dyn Observer) -> Counted {
+/// Exhausts the states of a protocol, on so many threads.
+pub fn count<P: Protocol>(
+    protocol: &P,
+    order: Order,
+    threads: usize,
+    limits: &Limits,
+    observer: &dyn Observer,
+) -> Counted {
     let start = Instant::now();
     let mut world = World::new(protocol.clone());
     // One property that is never found: the run can't end before the space does. It is the place where Stateright
@@ -70,10 +76,11 @@ pub fn count<P: Protocol>(protocol: &P, order: Order, limits: &Limits, observer:
     })];
     let control = Arc::clone(&world.control);
     let before = limits.reached(0);
+    let checker = world.checker().threads(threads.max(1));
     let (progress, cut) = match (before, order) {
         (Some(cut), _) => (Progress::default(), Some(cut)),
-        (None, Order::DepthFirst) => watch(&mut world.checker().spawn_dfs(), &control, limits, observer),
-        (None, Order::BreadthFirst) => watch(&mut world.checker().spawn_bfs(), &control, limits, observer),
+        (None, Order::DepthFirst) => watch(&mut checker.spawn_dfs(), &control, limits, observer),
+        (None, Order::BreadthFirst) => watch(&mut checker.spawn_bfs(), &control, limits, observer),
     };
     Counted {
         progress,

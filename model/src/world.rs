@@ -42,6 +42,8 @@ pub struct Envelope<M> {
 pub type Network<M> = SmallVec<[Envelope<M>; 6]>;
 
 /// A state of the whole system: plain data.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct WorldState<P: Protocol> {
     /// The actors' states, in the protocol's own packing.
     pub actors: P::Actors,

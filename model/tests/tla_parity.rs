@@ -171,7 +171,7 @@ fn the_isr_can_lose_its_last_member_as_soon_as_there_is_an_epoch_for_each() {
 fn count(name: &str) -> (u64, u64, u64) {
     let registry = Registry::shipped();
     let subject = registry.find(&full(name)).expect(name);
-    let counted = subject.count(Order::BreadthFirst, &Limits::default(), &Silent);
+    let counted = subject.count(Order::BreadthFirst, 1, &Limits::default(), &Silent);
     assert_eq!(counted.cut, None);
     (counted.progress.unique, counted.progress.generated, counted.progress.depth)
 }

@@ -142,7 +142,7 @@ fn run(item: &Item, kind: Kind, options: &Options, told: &Told<'_>) -> Results {
     let mut results = Results::default();
     match kind {
         Kind::Count => {
-            let counted = item.subject.count(Order::DepthFirst, &options.limits, told);
+            let counted = item.subject.count(Order::DepthFirst, 1, &options.limits, told);
             for (index, property) in item.subject.properties().iter().enumerate() {
                 let expected = item.row.as_ref().is_some_and(|row| row.fails.contains_key(property.id));
                 if counted.failed & (1 << index) != 0 && !expected {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::progress::short;
-use super::verdict::{Answer, Report, Verdict};
+use super::verdict::{Answer, Place, Report, Verdict};
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const HEAD: Style = Style::new().bold();
@@ -50,8 +50,28 @@ pub fn text(report: &Report, program: &str) -> String {
         let _ = writeln!(text, "\nThe matrix says all this already.");
     }
     text.push('\n');
+    places(&mut text, &report.places);
     sum(&mut text, report);
     text
+}
+
+/// What ran where.
+fn places(text: &mut String, places: &[Place]) {
+    for place in places {
+        let here = if place.address.is_empty() { String::new() } else { format!(" at {}", place.address) };
+        let workers: Vec<String> = place.workers.iter().map(|unique| grouped(*unique)).collect();
+        let _ = writeln!(
+            text,
+            "process {}{here}: {} states on {} {} ({}), {} made, {}",
+            place.process,
+            grouped(place.workers.iter().sum()),
+            place.workers.len(),
+            if place.workers.len() == 1 { "worker" } else { "workers" },
+            workers.join(" + "),
+            grouped(place.generated),
+            memory(place.memory_bytes)
+        );
+    }
 }
 
 /// A configuration's name in the three columns of the table.

@@ -96,6 +96,21 @@ pub struct Dead {
     pub blessable: bool,
 }
 
+/// A process that took part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Place {
+    /// Its number.
+    pub process: usize,
+    /// Where it is; empty for the only one.
+    pub address: String,
+    /// How many states each of its workers owned, summed over all runs.
+    pub workers: Vec<u64>,
+    /// How many states its workers made, summed over all runs.
+    pub generated: u64,
+    /// The most memory that it had at the end of a run, in bytes.
+    pub memory_bytes: u64,
+}
+
 /// All that `check` found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
@@ -115,6 +130,9 @@ pub struct Report {
     pub seconds: f64,
     /// The most memory that the process used, in bytes.
     pub peak_memory_bytes: u64,
+    /// What ran where, if the runs were spread over several workers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Place>,
     /// Whether the matrix was rewritten from this.
     pub blessing: bool,
     /// The files that changed by that.

@@ -23,6 +23,7 @@ fn options(directory: &Path) -> Options {
         bless: false,
         matrix: directory.to_owned(),
         limits: Limits::default(),
+        spread: None,
     }
 }
 

@@ -139,30 +139,30 @@ fn a_handler_that_ignores_an_event_is_caught() {
     let deaf = Toy::new(Rule::Deaf, 1);
     let error = compare(&deaf).expect_err("ActorModel drops that step");
     assert!(error.contains("Ask of client"), "{error}");
-    let counted = count(&deaf, Order::DepthFirst, &Limits::default(), &Silent);
+    let counted = count(&deaf, Order::DepthFirst, 1, &Limits::default(), &Silent);
     assert!(counted.ignored.expect("seen without ActorModel, too").starts_with("Ask of client"));
-    let polite = count(&Toy::new(Rule::Polite, 2), Order::DepthFirst, &Limits::default(), &Silent);
+    let polite = count(&Toy::new(Rule::Polite, 2), Order::DepthFirst, 1, &Limits::default(), &Silent);
     assert_eq!(polite.ignored, None);
 }
 
 #[test]
 fn a_run_that_was_cut_short_is_never_done() {
     let protocol = Toy::new(Rule::Polite, 2);
-    let all = count(&protocol, Order::DepthFirst, &Limits::default(), &Silent);
+    let all = count(&protocol, Order::DepthFirst, 1, &Limits::default(), &Silent);
     assert_eq!(all.cut, None);
 
     let states = Limits { states: Some(all.progress.unique - 1), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &states, &Silent).cut, Some(Cut::States));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &states, &Silent).cut, Some(Cut::States));
     let enough = Limits { states: Some(all.progress.unique), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &enough, &Silent).cut, None);
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &enough, &Silent).cut, None);
 
     let time = Limits { deadline: Some(std::time::Instant::now()), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &time, &Silent).cut, Some(Cut::Time));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &time, &Silent).cut, Some(Cut::Time));
     let memory = Limits { memory_bytes: Some(1), ..Limits::default() };
-    assert_eq!(count(&protocol, Order::DepthFirst, &memory, &Silent).cut, Some(Cut::Memory));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &memory, &Silent).cut, Some(Cut::Memory));
     let interrupted = Limits::default();
     interrupted.interrupted.store(true, Ordering::Relaxed);
-    assert_eq!(count(&protocol, Order::DepthFirst, &interrupted, &Silent).cut, Some(Cut::Interrupted));
+    assert_eq!(count(&protocol, Order::DepthFirst, 1, &interrupted, &Silent).cut, Some(Cut::Interrupted));
 
     // A property that holds is not shown to hold by a run that was cut short.
     let claim = &protocol.properties()[0];
@@ -175,8 +175,8 @@ fn a_run_that_was_cut_short_is_never_done() {
 #[test]
 fn the_order_of_the_search_changes_no_count() {
     let protocol = Toy::new(Rule::Careless, 2).lossy();
-    let depth = count(&protocol, Order::DepthFirst, &Limits::default(), &Silent);
-    let breadth = count(&protocol, Order::BreadthFirst, &Limits::default(), &Silent);
+    let depth = count(&protocol, Order::DepthFirst, 1, &Limits::default(), &Silent);
+    let breadth = count(&protocol, Order::BreadthFirst, 1, &Limits::default(), &Silent);
     assert_eq!(
         (depth.progress.unique, depth.progress.generated),
         (breadth.progress.unique, breadth.progress.generated)
