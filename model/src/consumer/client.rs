@@ -231,10 +231,6 @@ impl Client {
             client.base = UNDEFINED;
         } else if bounds.start.stored.is_some() {
             // It is about to seek. The group has committed nothing.
-            if let Some(strategy) = bounds.reset {
-                client.state = State::AwaitReset;
-                client.strategy = strategy;
-            }
         } else {
             client.assign(setting, &mut Effect::default());
         }
@@ -318,10 +314,7 @@ impl Client {
         let (offset, epoch, topic) = self.committed;
         if offset == UNDEFINED {
             effect.trail.mark(Label::NothingCommitted);
-            match setting.bounds.reset {
-                Some(strategy) => self.reset(strategy, &mut effect.trail),
-                None => self.state = State::Initializing,
-            }
+            self.state = State::Initializing;
             return;
         }
         effect.trail.mark(if epoch == UNDEFINED { Label::CommittedWithoutEpoch } else { Label::CommittedWithEpoch });
@@ -346,10 +339,13 @@ impl Client {
     /// The application polls until nothing more happens.
     fn progress(&mut self, setting: &Setting, effect: &mut Effect) {
         self.idle = false;
+        if let (State::Initializing, Some(strategy)) = (self.state, setting.bounds.reset) {
+            self.reset(strategy, &mut effect.trail);
+        }
         let (leader, leader_epoch) = self.current_leader(setting);
         match self.state {
             State::Initializing => {
-                if self.committed.0 == UNDEFINED && setting.bounds.reset.is_none() && leader != NOBODY {
+                if leader != NOBODY {
                     self.idle = true;
                     self.throw(Thrown::NoOffset, effect);
                 }
@@ -764,14 +760,11 @@ impl Client {
             Target::StoredOffset => (stored, UNDEFINED),
             Target::Found => (std::mem::replace(&mut self.found, UNDEFINED), UNDEFINED),
         };
-        let remembered = match setting.rules.detection {
-            // What the client remembers of the record before the offset; else of the last one that it read.
-            Detection::Leader => {
-                let known = self.history.iter().rev().find(|(_, start)| *start < offset);
-                known.map(|(epoch, _)| epoch).or((self.position.epoch != UNDEFINED).then_some(self.position.epoch))
-            }
-            _ => None,
-        };
+        // What the client remembers of the record before the offset; in the draft, of the last one that it read.
+        let known = self.history.iter().rev().find(|(_, start)| *start < offset).map(|(epoch, _)| epoch);
+        let last = (setting.rules.detection == Detection::Leader && self.position.epoch != UNDEFINED)
+            .then_some(self.position.epoch);
+        let remembered = known.or(last);
         let given = self.epoch(setting, epoch);
         let epoch = if given == UNDEFINED { remembered.unwrap_or(UNDEFINED) } else { given };
         effect.trail.mark(if epoch == UNDEFINED { Label::SeeksOffset } else { Label::SeeksPair });

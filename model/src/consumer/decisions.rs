@@ -63,7 +63,7 @@ pub fn on_validation_reply(
     let throws = policy.is_none() && !closest;
     if rules.history != History::OnePair && !history.is_empty() {
         let (offset, epoch, finished) = divergence(history, position.offset, at, trail);
-        return if throws {
+        return if throws && finished {
             Reaction::Throws(EpochEnd { epoch, end: offset })
         } else {
             Reaction::MovesTo { offset, epoch, again: !finished }

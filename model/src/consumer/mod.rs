@@ -47,8 +47,10 @@ pub mod log;
 pub mod message;
 pub mod mutant;
 pub mod properties;
+pub mod rendering;
 pub mod rows;
 pub mod rules;
+pub mod traces;
 pub mod words;
 
 use std::fmt;
@@ -61,7 +63,7 @@ use self::cluster::Answered;
 use self::enabled::at_consumer;
 use self::labels::{NAMES, Trail};
 use self::message::{CONSUMER, Msg, Timer};
-use crate::protocol::{Claim, Exported, Protocol};
+use crate::protocol::{Claim, Protocol};
 use crate::world::{Action, ActionOf, World, WorldState};
 
 /// The protocol under one configuration.
@@ -211,5 +213,3 @@ impl Protocol for Consumer {
         if id == CONSUMER { self.setting.bounds.brokers } else { words::place_of_timer(timer) }
     }
 }
-
-impl Exported for Consumer {}
