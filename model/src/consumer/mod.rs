@@ -42,6 +42,7 @@ pub mod client;
 pub mod cluster;
 pub mod decisions;
 pub mod enabled;
+pub mod goals;
 pub mod labels;
 pub mod log;
 pub mod message;

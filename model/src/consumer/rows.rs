@@ -4,7 +4,7 @@
 use super::bounds::{Bounds, Commits, Start};
 use super::catalogue::{List, ORACLE};
 use super::log::UNDEFINED;
-use super::message::{Spec, Target};
+use super::message::Target;
 use super::mutant::Mutant;
 use super::rules::KIP_320;
 use crate::protocol::Tier::{self, Full, Smoke};
@@ -245,7 +245,7 @@ pub(super) fn divergence(list: &mut List) {
     };
     rows.add(
         Full,
-        &[KIP_320, ORACLE, "epoch-cache", "history-kept"],
+        &[KIP_320, ORACLE],
         "three-brokers",
         "the thread's example: two brokers that were not in sync are elected one after the other, and the third leads again",
         several,
@@ -370,5 +370,4 @@ pub(super) fn slips(list: &mut List) {
         "a leader that does not know yet that it leads, and one that does not know that it does not",
         Bounds { late_hearing: true, start: read(2, 2, 1), appends: [1, 1, 0], metadata: 2, stale: 1, ..Bounds::BASE },
     );
-    let _ = Spec::Latest;
 }

@@ -157,7 +157,9 @@ fn repeat(world: &World<Consumer>, walk: &Walk<Consumer>) -> Path {
 
 /// Whether two steps are the same choice: the same event, or a message of the same kind on the same way.
 fn same_choice(one: &ActionOf<Consumer>, other: &ActionOf<Consumer>) -> bool {
+    use super::message::{Target, Timer};
     match (one, other) {
+        (Action::Timeout(_, Timer::Seek(Target::Nearest)), Action::Timeout(_, Timer::Seek(Target::Stored))) => true,
         (Action::Timeout(id, timer), Action::Timeout(other_id, other_timer)) => id == other_id && timer == other_timer,
         (Action::Deliver(one), Action::Deliver(other)) => {
             one.dst == other.dst
