@@ -161,6 +161,12 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Whether requests carry the leader epoch that the client knows: what old brokers say of it is not reliable.
+    #[must_use]
+    pub fn fenced(&self) -> bool {
+        self.rules.fenced && !self.bounds.old_brokers
+    }
+
     /// Whether the configuration has this slip.
     #[must_use]
     pub fn has(&self, mutant: Mutant) -> bool {

@@ -92,6 +92,8 @@ pub struct Client {
     /// Ghost: what the application takes the log for: the last record handed out at each offset, since it was told of a
     /// loss.
     pub view: Log,
+    /// Ghost: the same when the application committed: what it goes on from when it starts anew.
+    pub kept: Log,
     /// Ghost: all that was ever handed out, or passed over as a marker.
     pub seen: Seen,
     /// Ghost: the latest topic and epoch that it heard of.
@@ -113,6 +115,7 @@ impl Hash for Client {
             [byte(position.offset), byte(position.epoch), position.leader, byte(position.leader_epoch)]
         };
         hasher.write_u64(self.view.word());
+        hasher.write_u64(self.kept.word());
         hasher.write_u64(self.seen.word());
         hasher.write(&at(&self.position));
         let flags = self.state as u8
@@ -187,7 +190,7 @@ impl Client {
             topic: 0,
             strategy: Spec::Earliest,
             known: Heard { topic: 0, epoch: first, leader: 0 },
-            last_seen: first,
+            last_seen: if setting.fenced() { first } else { UNDEFINED },
             preferred: NOBODY,
             connections: [0; MAX_BROKERS],
             fetching: 0,
@@ -202,6 +205,7 @@ impl Client {
             stored: Epochs::default(),
             spent: [0; 7],
             view: Log::default(),
+            kept: Log::default(),
             seen: Seen::default(),
             heard: (0, first),
             counts: [0; 2],
@@ -213,11 +217,13 @@ impl Client {
             client.committed = (offset, epoch, 0);
             // An earlier life of the application has read up to there.
             (0..offset).for_each(|offset| client.remember(first, offset));
+            client.kept = client.view;
         }
         if read > 0 {
             (0..read).for_each(|offset| client.remember(first, offset));
             client.note_epoch(setting, first, 0);
             client.state = State::Fetching;
+            client.preferred = bounds.preferred;
             client.position = Position {
                 offset: read,
                 epoch: client.epoch(setting, first),
@@ -250,7 +256,7 @@ impl Client {
     }
 
     fn epoch_of_leader(&self, setting: &Setting, epoch: Epoch) -> Epoch {
-        if setting.rules.fenced { epoch } else { UNDEFINED }
+        if setting.fenced() { epoch } else { UNDEFINED }
     }
 
     /// Remembers where an epoch begins.
@@ -263,8 +269,8 @@ impl Client {
     /// Who leads, as far as the client trusts its metadata (`Metadata#currentLeader`).
     #[must_use]
     pub fn current_leader(&self, setting: &Setting) -> (u8, Epoch) {
-        if self.known.leader == NOBODY || setting.rules.fenced && self.known.epoch < self.last_seen {
-            return (NOBODY, if setting.rules.fenced { self.last_seen } else { UNDEFINED });
+        if self.known.leader == NOBODY || setting.fenced() && self.known.epoch < self.last_seen {
+            return (NOBODY, if setting.fenced() { self.last_seen } else { UNDEFINED });
         }
         (self.known.leader, self.epoch_of_leader(setting, self.known.epoch))
     }
@@ -285,10 +291,10 @@ impl Client {
             self.closest = false;
         }
         (position.leader, position.leader_epoch) = self.current_leader(setting);
-        let known = position.epoch != UNDEFINED && position.leader_epoch != UNDEFINED;
+        let slip = setting.has(Mutant::VersionIgnored) || setting.has(Mutant::OldBrokersAwait);
+        let known = position.epoch != UNDEFINED && (position.leader_epoch != UNDEFINED || slip);
         let awaits = setting.rules.detection == Detection::Validation && known;
-        let old = setting.bounds.old_brokers;
-        let usable = !old || setting.has(Mutant::VersionIgnored) || setting.has(Mutant::OldBrokersAwait);
+        let usable = !setting.bounds.old_brokers || slip;
         self.state = if awaits && usable { State::AwaitValidation } else { State::Fetching };
         trail.mark(match (self.state, position.epoch == UNDEFINED) {
             (State::AwaitValidation, _) => Label::Validates,
@@ -320,7 +326,7 @@ impl Client {
         effect.trail.mark(if epoch == UNDEFINED { Label::CommittedWithoutEpoch } else { Label::CommittedWithEpoch });
         let epoch = if setting.rules.detection == Detection::None { UNDEFINED } else { epoch };
         self.topic = topic;
-        if setting.rules.fenced {
+        if setting.fenced() {
             self.saw(setting, epoch);
         }
         self.validate(setting, Position { offset, epoch, ..NO_POSITION }, &mut effect.trail);
@@ -374,7 +380,7 @@ impl Client {
         let names_topic = setting.rules.identity != Identity::LeaderEpoch;
         let fetch = Fetch {
             offset: self.position.offset,
-            leader_epoch: if setting.rules.fenced { self.position.leader_epoch } else { UNDEFINED },
+            leader_epoch: if setting.fenced() { self.position.leader_epoch } else { UNDEFINED },
             last_epoch: if setting.rules.leader_detects() { self.position.epoch } else { UNDEFINED },
             topic: if names_topic { self.known.topic } else { NOBODY },
         };
@@ -439,7 +445,7 @@ impl Client {
         }
         let other_topic = self.known.leader != NOBODY && heard.topic != self.known.topic;
         self.known = heard;
-        self.last_seen = heard.epoch;
+        self.last_seen = if setting.fenced() { heard.epoch } else { UNDEFINED };
         let of_another = heard.topic != self.topic;
         let told_apart = matches!(setting.rules.identity, Identity::Id | Identity::PartitionEpoch);
         if told_apart && of_another && (other_topic || self.position.offset != UNDEFINED) {
@@ -498,8 +504,8 @@ impl Client {
     /// An answer to a fetch (4).
     fn fetched(&mut self, setting: &Setting, from: u8, fetch: &Fetch, fetched: Fetched, effect: &mut Effect) {
         let same_epoch = !setting.rules.late_fetch_checked || fetch.leader_epoch == self.position.leader_epoch;
-        let told_apart = matches!(setting.rules.identity, Identity::Id | Identity::PartitionEpoch);
-        let same_epoch = same_epoch && (!told_apart || fetch.topic == self.topic);
+        let same_topic = !setting.rules.late_fetch_checked || [NOBODY, self.known.topic].contains(&fetch.topic);
+        let same_epoch = same_epoch && same_topic;
         let current = self.state == State::Fetching && self.position.offset == fetch.offset && same_epoch;
         match fetched {
             Fetched::Records { .. } | Fetched::Preferred(_) if !current => effect.trail.mark(Label::FetchDropped),
@@ -675,7 +681,7 @@ impl Client {
         };
         effect.trail.mark(Label::ResetDone);
         self.waits = false;
-        if setting.rules.fenced {
+        if setting.fenced() {
             self.saw(setting, epoch);
         }
         let epoch = if setting.rules.listed_epoch { epoch } else { UNDEFINED };
@@ -768,7 +774,7 @@ impl Client {
         let given = self.epoch(setting, epoch);
         let epoch = if given == UNDEFINED { remembered.unwrap_or(UNDEFINED) } else { given };
         effect.trail.mark(if epoch == UNDEFINED { Label::SeeksOffset } else { Label::SeeksPair });
-        if setting.rules.fenced {
+        if setting.fenced() {
             self.saw(setting, epoch);
         }
         self.validate(setting, Position { offset, epoch, ..NO_POSITION }, &mut effect.trail);
@@ -792,6 +798,7 @@ impl Client {
         };
         effect.trail.mark(Label::Commits);
         self.committed = (self.position.offset, epoch, self.topic);
+        self.kept = if self.warned { Log::default() } else { self.view };
         if setting.rules.history == History::Kept {
             self.stored = self.history;
         }
@@ -818,7 +825,8 @@ impl Client {
         self.history = std::mem::take(&mut self.stored);
         self.stored = self.history;
         self.assign(setting, effect);
-        self.warned |= self.committed.0 == UNDEFINED;
+        self.view = self.kept;
+        self.warned = false;
     }
 
     /// Whether the epoch that a question carries is the position's, for a report.

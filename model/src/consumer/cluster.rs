@@ -298,7 +298,7 @@ impl Cluster {
                 self.alone = 1;
                 for place in 0..setting.bounds.brokers {
                     let mut fresh = Broker::new(setting, 0, 0, false);
-                    (fresh.topic, fresh.leader_epoch) = (1, 0);
+                    (fresh.topic, fresh.leader_epoch) = (1, UNDEFINED);
                     if place == id {
                         fresh.lead(setting, 0, true);
                     }
@@ -358,7 +358,7 @@ impl Cluster {
 /// The leader epoch that a question carries.
 #[must_use]
 pub fn current(setting: &Setting, sent: &super::message::Position) -> Epoch {
-    if setting.rules.fenced { sent.leader_epoch } else { UNDEFINED }
+    if setting.fenced() { sent.leader_epoch } else { UNDEFINED }
 }
 
 /// The receiver of all that the cluster sends.

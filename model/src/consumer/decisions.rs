@@ -177,7 +177,7 @@ pub fn on_fetch_error(
 pub fn accepts_metadata(setting: &Setting, (topic, last_seen): (u8, Epoch), heard: &Heard, trail: &mut Trail) -> bool {
     let rules = &setting.rules;
     let accepted = match rules.identity {
-        _ if !rules.fenced => true,
+        _ if !setting.fenced() => true,
         Identity::LeaderEpoch => heard.epoch >= last_seen,
         Identity::IdOfMetadata | Identity::Id => heard.topic != topic || heard.epoch >= last_seen,
         Identity::PartitionEpoch => (heard.topic, heard.epoch) >= (topic, last_seen),

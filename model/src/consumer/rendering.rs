@@ -149,7 +149,11 @@ impl<'a> Rendering<'a> {
     fn replica(&self, id: u8) -> Result<BrokerState, String> {
         let broker = self.broker(id);
         Ok(BrokerState {
-            role: if broker.leads { Role::Leader } else { Role::Follower },
+            role: match broker.leads {
+                true => Role::Leader,
+                false if broker.leader_epoch == UNDEFINED => Role::None,
+                false => Role::Follower,
+            },
             leader_epoch: i32::from(broker.leader_epoch),
             log: self.records(broker.log, 0, broker.log.end())?,
             high_watermark: i64::from(broker.high),
@@ -452,14 +456,14 @@ impl<'a> Rendering<'a> {
         let setting = &self.world.protocol.setting;
         let broker = || name(words::place(msg));
         let consumer = || parsed(PLACE);
-        let said = |epoch: Epoch| if setting.rules.fenced { i32::from(epoch) } else { -1 };
+        let said = |epoch: Epoch| if setting.fenced() { i32::from(epoch) } else { -1 };
         Ok(match msg {
             Msg::Fetch(_, fetch) => {
                 let content = Content::Fetch(FetchRequest {
                     offset: i64::from(fetch.offset),
                     current_leader_epoch: i32::from(fetch.leader_epoch),
                     last_epoch: known(fetch.last_epoch),
-                    topic_id: topic_id(if fetch.topic == NOBODY { self.client().known.topic } else { fetch.topic }),
+                    topic_id: topic_id(if fetch.topic == NOBODY { 0 } else { fetch.topic }),
                 });
                 Message { to: broker()?, content }
             }
