@@ -132,6 +132,8 @@ fn choose(registry: &Registry, options: &Options) -> Result<BTreeSet<String>, Ch
         .filter(|subject| {
             options.all || subject.tier() == Tier::Smoke || options.globs.iter().any(|glob| glob == subject.name())
         })
+        // Walks are walks of one thread.
+        .filter(|subject| options.spread.is_none() || subject.walks().is_none())
         .map(|subject| subject.name().to_owned())
         .collect();
     if chosen.is_empty() && !selected.is_empty() && !options.globs.is_empty() {

@@ -451,7 +451,8 @@ fn list(args: &CheckArgs, registry: &Registry) -> Result<u8, CliError> {
             Tier::Smoke => "smoke",
             Tier::Full => "full",
         };
-        writeln!(out, "{tier:5}  {}  {}", subject.name(), subject.reason())?;
+        let how = if subject.walks().is_some() { "; simulated" } else { "" };
+        writeln!(out, "{tier:5}  {}  {}{how}", subject.name(), subject.reason())?;
     }
     Ok(0)
 }

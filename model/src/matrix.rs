@@ -10,6 +10,8 @@ use fencepost_fixtures::error::Place;
 use fencepost_fixtures::yaml;
 use serde::{Deserialize, Serialize};
 
+use crate::walks::Walks;
+
 /// The matrix of one protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,11 +32,15 @@ pub struct Matrix {
 pub struct Row {
     /// The configuration's name.
     pub configuration: String,
+    /// The random walks that were taken, where the states can't be exhausted. The row then says what they met, and no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Walks>,
     /// How many states differ.
     pub unique: u64,
-    /// How many states are made, the initial one included.
+    /// How many states are made, the initial one included; on walks, one of each walk.
     pub generated: u64,
-    /// The properties that fail, each with the length of the shortest path to a violation, in steps. All others hold.
+    /// The properties that fail, each with the length of the shortest path to a violation (of those that walks
+    /// met, where it is simulated), in steps. All others hold.
     pub fails: BTreeMap<String, u64>,
     /// The properties that hold because no state here meets their antecedent. Each must be met by another row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

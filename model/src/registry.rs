@@ -12,6 +12,7 @@ use strsim::normalized_damerau_levenshtein;
 use timely::worker::Worker;
 
 use crate::compaction::Compaction;
+use crate::consumer::Consumer;
 use crate::diagram;
 use crate::distributed;
 use crate::distributed::fingerprint::{Encoder, Fingerprint, Width};
@@ -27,6 +28,7 @@ use crate::replication::tla::{self, Tla, async_isr::AsyncIsr};
 use crate::runs::{self, Counted, Order, Shortest};
 use crate::search::{self, Labels, Number, Visit};
 use crate::simulate::random_path;
+use crate::walks::{self, Walks};
 use crate::world::{World, WorldState};
 
 /// A property, for a report.
@@ -54,11 +56,13 @@ pub trait Subject: Send + Sync {
     fn tier(&self) -> Tier;
     /// Why its bounds are what they are.
     fn reason(&self) -> &'static str;
+    /// The walks that are taken where the states can't be exhausted.
+    fn walks(&self) -> Option<Walks>;
     /// Its properties; the bits of a [`Counted`] follow this order.
     fn properties(&self) -> Vec<Property>;
     /// The labels that steps can have.
     fn label_names(&self) -> &'static [&'static str];
-    /// Exhausts its states, on so many threads.
+    /// Exhausts its states, on so many threads; or takes its walks.
     fn count(&self, order: Order, threads: usize, limits: &Limits, observer: &dyn Observer) -> Counted;
     /// The shortest path to a violation of the property with this index.
     fn shortest(&self, property: usize, limits: &Limits, observer: &dyn Observer) -> Shortest;
@@ -131,6 +135,10 @@ impl<P: Exported> Subject for Typed<P> {
         self.0.reason
     }
 
+    fn walks(&self) -> Option<Walks> {
+        self.0.walks
+    }
+
     fn properties(&self) -> Vec<Property> {
         self.0.protocol.properties().iter().map(Property::of).collect()
     }
@@ -140,11 +148,18 @@ impl<P: Exported> Subject for Typed<P> {
     }
 
     fn count(&self, order: Order, threads: usize, limits: &Limits, observer: &dyn Observer) -> Counted {
-        runs::count(&self.0.protocol, order, threads, limits, observer)
+        match self.0.walks {
+            Some(taken) => walks::count(&self.0.protocol, taken, limits, observer),
+            None => runs::count(&self.0.protocol, order, threads, limits, observer),
+        }
     }
 
     fn shortest(&self, property: usize, limits: &Limits, observer: &dyn Observer) -> Shortest {
-        runs::shortest(&self.0.protocol, &self.0.protocol.properties()[property], limits, observer)
+        let claim = &self.0.protocol.properties()[property];
+        match self.0.walks {
+            Some(taken) => walks::shortest(&self.0.protocol, taken, claim, limits, observer),
+            None => runs::shortest(&self.0.protocol, claim, limits, observer),
+        }
     }
 
     fn labels(&self, bound: usize, limits: &Limits) -> Labels {
@@ -314,6 +329,7 @@ impl Registry {
             .with::<Fencing>()
             .with::<Compaction>()
             .with::<Replication>()
+            .with::<Consumer>()
             .with::<Tla<tla::variants::Replication>>()
             .with::<Tla<AsyncIsr>>()
     }

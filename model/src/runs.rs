@@ -1,4 +1,5 @@
-//! The two kinds of run that decide a verdict, both by Stateright's checker.
+//! The two kinds of run that decide a verdict, both by Stateright's checker. A configuration that can't be exhausted has
+//! [walks](crate::walks) instead.
 //!
 //! The *count run* is exhaustive, depth first (15 bytes a state), and looks at all properties; it never ends early, so
 //! that its numbers of states can be pinned. The *shortest run* looks for one violation, breadth first, on one thread,
@@ -26,7 +27,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    fn since(start: Instant) -> Self {
+    pub(crate) fn since(start: Instant) -> Self {
         Self { seconds: start.elapsed().as_secs_f64(), memory_bytes: resident_bytes().unwrap_or(0) }
     }
 }

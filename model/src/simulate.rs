@@ -28,6 +28,11 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
+    /// One of so many, if there is one.
+    pub(crate) fn choose(&mut self, among: usize) -> Option<usize> {
+        (among > 0).then(|| self.below(among))
+    }
+
     /// A number below `bound`, each as likely as the others to within 2⁻⁴⁸ for the few actions that a state has.
     fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.next()) * bound as u128;
@@ -45,10 +50,7 @@ pub fn random_path<P: Protocol>(protocol: &P, seed: u64, number: u64, depth: usi
     while path.steps() < depth {
         actions.clear();
         world.actions(&state, &mut actions);
-        if actions.is_empty() {
-            break;
-        }
-        let index = random.below(actions.len());
+        let Some(index) = random.choose(actions.len()) else { break };
         let Some(next) = world.next_state(&state, actions[index]) else { break };
         path.0.push(index);
         state = next;

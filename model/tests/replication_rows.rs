@@ -28,7 +28,9 @@ fn what_is_claimed_of_the_oracle_holds_in_every_row_of_it() {
     let matrix = Matrix::read(&directory, "replication").expect("the matrix");
     // A damaged file of epochs is no rule's fault: what it breaks is said in its row. A proposal that is taken back leaves
     // the high watermark where it is in Kafka, and there is no repair of that among the variants.
-    let said = ["-damaged", "/proposal-taken-back"];
+    // What has no epochs, or epochs on one side only, is not promised to survive (2.12 d).
+    let said =
+        ["-damaged", "/proposal-taken-back", "-old-format", "-old-formats", "/format-goes-back", "/middle-of-a-batch"];
     let of_oracle = |name: &str| {
         name.starts_with("replication/proposal-kept/") && !said.iter().any(|ending| name.ends_with(ending))
     };

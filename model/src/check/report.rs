@@ -96,6 +96,9 @@ fn table(verdicts: &[Verdict]) -> String {
                     Answer::Cut(_) | Answer::Unknown => found.to_uppercase(),
                 };
             }
+            if let Some(walks) = verdict.simulated {
+                let _ = write!(found, ", simulated: {} walks, seed {}", grouped(walks.number), walks.seed);
+            }
             let depth = verdict.depth.map_or_else(|| "-".to_owned(), |depth| depth.to_string());
             let cells = [
                 protocol,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::limits::Cut;
 use crate::matrix::{Matrix, Row};
 use crate::registry::Entry;
+use crate::walks::Walks;
 
 use super::Options;
 use super::plan::{Item, Results};
@@ -70,6 +71,9 @@ pub struct Verdict {
     pub generated: u64,
     /// The most steps on a path; only where the run was breadth first, on one thread.
     pub depth: Option<u64>,
+    /// The random walks that it rests on, where the states can't be exhausted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Walks>,
     /// Wall time of the run, in seconds.
     pub seconds: f64,
     /// The memory of the process at the end of the run, in bytes.
@@ -185,6 +189,9 @@ fn count_verdict(item: &Item, results: &Results) -> Option<Verdict> {
     let counted = results.counted.as_ref()?;
     let properties = item.subject.properties();
     let mut differences = Vec::new();
+    if item.row.as_ref().is_some_and(|row| row.simulated != item.subject.walks()) {
+        differences.push("the matrix has other walks".to_owned());
+    }
     if let (Some(row), None) = (&item.row, counted.cut) {
         let mut compare = |what: &str, expected: u64, found: u64| {
             if expected != found {
@@ -226,6 +233,7 @@ fn count_verdict(item: &Item, results: &Results) -> Option<Verdict> {
         unique: counted.progress.unique,
         generated: counted.progress.generated,
         depth: None,
+        simulated: item.subject.walks(),
         seconds: counted.cost.seconds,
         memory_bytes: counted.cost.memory_bytes,
     })
@@ -258,7 +266,8 @@ fn failure_verdicts(item: &Item, results: &Results) -> Vec<Verdict> {
             unique: shortest.progress.unique,
             generated: shortest.progress.generated,
             // Stateright counts the states of a path, the initial one included.
-            depth: Some(shortest.progress.depth.saturating_sub(1)),
+            depth: item.subject.walks().is_none().then(|| shortest.progress.depth.saturating_sub(1)),
+            simulated: item.subject.walks(),
             seconds: shortest.cost.seconds,
             memory_bytes: shortest.cost.memory_bytes,
         }
@@ -278,6 +287,7 @@ pub fn row(item: &Item, results: &Results) -> Option<Row> {
     let vacuous = properties.iter().enumerate().filter(|(index, _)| counted.applied & (1 << index) == 0);
     Some(Row {
         configuration: item.subject.name().to_owned(),
+        simulated: item.subject.walks(),
         unique: counted.progress.unique,
         generated: counted.progress.generated,
         fails: fails.collect(),

@@ -39,6 +39,7 @@ impl List {
             name: format!("compaction/{variant}{plus}/{name}"),
             tier,
             reason,
+            walks: None,
             protocol: Compaction::new(Setting { rules, mutant, bounds }),
         });
     }

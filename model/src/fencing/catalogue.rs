@@ -36,6 +36,7 @@ impl List {
             name: format!("fencing/{variant}{plus}/{name}"),
             tier,
             reason,
+            walks: None,
             protocol: Fencing::new(Setting { rules, mutant, bounds }),
         });
     }

@@ -84,6 +84,14 @@ pub struct Bounds {
     pub batch: u8,
     /// How brokers learn of the controller's records.
     pub metadata: Metadata,
+    /// Which brokers append batches of two records, a bit each. The others append single ones.
+    pub pairs: u8,
+    /// Which brokers have a message format before 0.11, a bit each: what they append has no epoch, and they keep none.
+    pub old_formats: u8,
+    /// Of which brokers the replica moves to another disk, once, a bit each.
+    pub moves: u8,
+    /// How often the disk of a future replica goes offline.
+    pub outages: u8,
 }
 
 impl Bounds {
@@ -115,6 +123,10 @@ impl Bounds {
         checkpoints: false,
         batch: u8::MAX,
         metadata: Metadata::Log,
+        pairs: 0,
+        old_formats: 0,
+        moves: 0,
+        outages: 0,
     };
 
     /// Three brokers.
@@ -150,6 +162,12 @@ impl Setting {
     #[must_use]
     pub fn rules(&self, broker: u8) -> &Rules {
         &self.rules[usize::from(broker) % MAX_BROKERS]
+    }
+
+    /// Whether a broker has a message format without epochs.
+    #[must_use]
+    pub fn is_old_format(&self, broker: u8) -> bool {
+        self.bounds.old_formats & super::controller::bit(broker) != 0
     }
 
     /// Whether the configuration has this slip.

@@ -11,106 +11,12 @@ use smallvec::SmallVec;
 use super::bounds::Setting;
 use super::controller::{Image, NOBODY, bit};
 use super::epochs::Epochs;
+use super::future::Future;
 use super::labels::{Label, Trail};
 use super::log::{Epoch, Log, MAX_BROKERS, MAX_OFFSETS, Offset, Record, UNDEFINED};
-use super::message::{Damage, Msg, Sent, Timer};
+use super::message::{Msg, Sent, Timer};
 use super::mutant::Mutant;
-
-/// What a replica is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Role {
-    /// No metadata yet.
-    None,
-    /// It accepts appends.
-    Leader,
-    /// It fetches, if there is a leader.
-    Follower,
-}
-
-/// What a leader knows of a follower (4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Remote {
-    /// Where its log ends; [`UNDEFINED`] if unknown.
-    pub end: Offset,
-    /// Whether it caught up within the lag time.
-    pub caught_up: bool,
-    /// Where the own log ended at its last fetch within the lag time; [`UNDEFINED`] where that does not matter: nobody
-    /// asks once it has caught up.
-    pub end_at_fetch: Offset,
-    /// Its broker epoch at the last fetch; 0 for none.
-    pub broker_epoch: u8,
-}
-
-impl Remote {
-    /// Nothing is known.
-    pub const UNKNOWN: Self = Self { end: UNDEFINED, caught_up: false, end_at_fetch: UNDEFINED, broker_epoch: 0 };
-}
-
-/// A fetch that waits for records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Parked {
-    /// The follower; [`NOBODY`] where there is none.
-    pub from: u8,
-    /// The request.
-    pub sent: Sent,
-}
-
-impl Parked {
-    /// No fetch.
-    pub const NONE: Self = Self { from: NOBODY, sent: Sent { round: 0, epoch: 0, offset: 0, last: 0 } };
-}
-
-/// What the fetcher does next for the partition (2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Phase {
-    /// Nothing: no leader, or this broker leads.
-    Idle,
-    /// It asks where its latest epoch ends.
-    Truncating,
-    /// It fetches.
-    Fetching,
-    /// Out of range: it asks for the latest offset.
-    Latest,
-    /// Out of range: it asks for the earliest offset.
-    Earliest,
-    /// The partition failed; only a new leader epoch brings it back.
-    Failed,
-}
-
-/// The fetcher's entry of the partition (2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Entry {
-    /// What comes next.
-    pub phase: Phase,
-    /// The next offset to fetch; while truncating, where to fall back to.
-    pub offset: Offset,
-    /// The epoch of the last record, as far as the fetcher knows.
-    pub last: Epoch,
-    /// The leader epoch under which the entry was made.
-    pub epoch: Epoch,
-    /// Whether it backs off.
-    pub delayed: bool,
-    /// Ghost of P7b: how many more diverging answers there may be in a row.
-    pub rounds: u8,
-}
-
-impl Entry {
-    /// Nothing to fetch.
-    pub const IDLE: Self =
-        Self { phase: Phase::Idle, offset: 0, last: UNDEFINED, epoch: UNDEFINED, delayed: false, rounds: 0 };
-}
-
-/// The faults of [`Broker::wrong`]: properties about steps, noted where the step is taken.
-pub mod wrong {
-    /// P1a: another record was committed at the offset before.
-    pub const P1A: u8 = 1;
-    /// P3: a fetch of this epoch was answered although the logs differ.
-    pub const P3: u8 = 2;
-    /// P4e: a truncation below the own high watermark.
-    pub const P4E: u8 = 4;
-    /// P7b: more diverging answers in a row than there are epochs.
-    pub const P7B: u8 = 8;
-}
+pub use super::parts::{Entry, Parked, Phase, Remote, Role, wrong};
 
 /// A broker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +31,8 @@ pub struct Broker {
     pub checkpoint: Offset,
     /// Whether it stopped in an orderly way.
     pub clean: bool,
+    /// The replica on another disk that is to take the log's place.
+    pub future: Future,
 
     // In memory.
     /// Whether the process lives.
@@ -251,6 +159,9 @@ impl Hash for Broker {
             put(&[*from | round << 4, epoch.cast_unsigned(), offset.cast_unsigned(), last.cast_unsigned()]);
         }
         put(&self.committed.map(Record::byte));
+        put(&self.future.log.image());
+        put(&self.future.epochs.image());
+        put(&self.future.image());
         hasher.write(&image);
     }
 }
@@ -296,14 +207,17 @@ impl Broker {
         let mut committed = [Record::NONE; MAX_OFFSETS];
         let in_sync = start.isr & bit(me) != 0;
         for (count, place) in (0..start.records).zip(&mut committed).filter(|_| in_sync) {
-            let record = Record::new(0, start.leader, count, false);
+            let epoch = if setting.is_old_format(start.leader) { UNDEFINED } else { 0 };
+            let record = Record::written(epoch, start.leader, count, false);
             log.append(record);
             if leads {
                 *place = record;
             }
         }
         let marks = setting.rules(me).marks && leads && !setting.has(Mutant::EpochNotMarked);
-        if in_sync && start.records > 0 || marks {
+        let keeps = !setting.is_old_format(me);
+        let dated = in_sync && start.records > 0 && !setting.is_old_format(start.leader);
+        if keeps && (dated || marks) {
             epochs.assign(0, 0, &mut Trail::default());
         }
         let high = log.end;
@@ -327,6 +241,7 @@ impl Broker {
             epochs,
             checkpoint: if start.checkpointed { high } else { 0 },
             clean: false,
+            future: Future::none(),
             up: true,
             high,
             broker_epoch: 1,
@@ -411,7 +326,8 @@ impl Broker {
         let mut turn = Turn { setting, me, broker: self, effect: Effect::default() };
         match timer {
             Timer::Apply(image) => turn.apply(&image),
-            Timer::Produce => turn.produce(),
+            Timer::Produce => turn.produce(1),
+            Timer::ProducePair => turn.produce(2),
             Timer::Poll => turn.poll(),
             Timer::Fail { peer } => turn.fail(peer),
             Timer::Expire { place } => turn.expire(place),
@@ -428,6 +344,10 @@ impl Broker {
                 let end = turn.broker.log.end;
                 turn.start(end, Some(damage));
             }
+            Timer::AlterLogDirs => turn.alter_log_dirs(),
+            Timer::Copy => turn.copy(),
+            Timer::DiskOffline => turn.disk_offline(),
+            Timer::DiskOnline => turn.disk_online(),
             Timer::Elect(_) | Timer::Fence(_) | Timer::Unfence(_) | Timer::ShutDown(_) => {}
         }
         turn.effect
@@ -471,110 +391,11 @@ impl Turn<'_> {
         self.setting.bounds.brokers
     }
 
-    /// The process dies: what was in memory is gone (1.9).
-    fn crash(&mut self) {
-        let broker = &mut *self.broker;
-        *broker = Broker {
-            up: false,
-            high: 0,
-            index: 0,
-            image_epoch: UNDEFINED,
-            inactive: 0,
-            fenced: 0,
-            broker_epochs: [0; MAX_BROKERS],
-            role: Role::None,
-            leader: NOBODY,
-            leader_epoch: UNDEFINED,
-            partition_epoch: UNDEFINED,
-            epoch_start: UNDEFINED,
-            isr: 0,
-            pending: 0,
-            in_flight: false,
-            remotes: [Remote::UNKNOWN; MAX_BROKERS],
-            parked: [Parked::NONE; MAX_BROKERS],
-            waiting: 0,
-            entry: Entry::IDLE,
-            outstanding: [0; MAX_BROKERS],
-            round: broker.round + 1,
-            crashes: broker.crashes + 1,
-            ..broker.clone()
-        };
-    }
-
-    /// The broker comes up with what is on disk, and registers. Below `keep` everything is there.
-    fn start(&mut self, keep: Offset, damage: Option<Damage>) {
-        self.mark(Label::Restarted);
-        let broker = &mut *self.broker;
-        broker.up = true;
-        broker.broker_epoch += 1;
-        let lost = broker.log.cut(keep);
-        broker.lost |= lost;
-        match damage {
-            None => {}
-            Some(Damage::Empty) => broker.epochs.clear(),
-            Some(Damage::WithoutNewest) => broker.epochs.remove(broker.epochs.latest()),
-            Some(Damage::WithoutOldest) => broker.epochs.remove(broker.epochs.oldest()),
-        }
-        let before = broker.epochs;
-        broker.epochs.truncate_from_end(broker.log.end);
-        let trimmed = before != broker.epochs;
-        if !broker.clean {
-            // After a crash the segments are read again, and epochs above the latest are found (1.4).
-            let Broker { log, epochs, .. } = broker;
-            for (offset, record) in log.iter().filter(|(_, record)| record.epoch() >= 0) {
-                if record.epoch() > epochs.latest() {
-                    epochs.assign(record.epoch(), offset, &mut self.effect.trail);
-                    self.effect.trail.mark(Label::RestartRebuilds);
-                }
-            }
-        }
-        let broker = &mut *self.broker;
-        broker.clean = false;
-        broker.high = broker.checkpoint.clamp(broker.log.start, broker.log.end);
-        let register = Msg::Register { broker_epoch: broker.broker_epoch, lost };
-        if lost {
-            self.mark(Label::Lost);
-        }
-        if trimmed {
-            self.mark(Label::RestartTrims);
-        }
-        if self.broker.high > 0 {
-            self.mark(Label::HighLoaded);
-        }
-        let controller = self.controller();
-        self.send(controller, register);
-    }
-
     /// Where records are messages: one that was overtaken is passed over.
     fn metadata_message(&mut self, image: &Image) {
         let registered = image.broker_epochs[usize::from(self.me)] == self.broker.broker_epoch;
         if image.index > self.broker.index && registered {
             self.apply(image);
-        }
-    }
-
-    /// Truncates the log (1.6).
-    pub(super) fn truncate(&mut self, to: Offset) {
-        use super::mutant::Mutant;
-        let broker = &mut *self.broker;
-        if to < broker.high {
-            self.effect.below_high.push((to, broker.high));
-            broker.wrong |= wrong::P4E;
-            self.effect.trail.mark(Label::CutBelowHigh);
-        }
-        if to >= broker.log.end {
-            if !self.setting.has(Mutant::CacheNotCleaned) {
-                broker.epochs.truncate_from_end(broker.log.end);
-            }
-            self.effect.trail.mark(Label::CutNothing);
-            return;
-        }
-        broker.log.cut(to);
-        broker.epochs.truncate_from_end(to);
-        self.effect.trail.mark(Label::Cut);
-        if broker.high > to {
-            broker.high = to;
-            self.effect.trail.mark(Label::HighCut);
         }
     }
 
@@ -590,7 +411,11 @@ impl Turn<'_> {
         if self.broker.maximal_isr().count_ones() >= self.setting.bounds.effective_min_isr() {
             self.mark(Label::Acked);
             self.effect.acked |= ready;
-            self.broker.acked |= ready;
+            // The first record of a batch is acknowledged with its last.
+            let log = &self.broker.log;
+            let whole = log.iter().filter(|(at, record)| record.continues() && ready >> at & 1 == 1);
+            let first = whole.fold(0, |bits, (at, _)| bits | 1 << (at - 1));
+            self.broker.acked |= ready | first;
         } else {
             self.mark(Label::AckedTooFew);
             self.effect.too_few |= ready;

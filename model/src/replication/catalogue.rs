@@ -6,6 +6,7 @@ use super::log::MAX_BROKERS;
 use super::mutant::Mutant;
 use super::rules::rules;
 use crate::protocol::{Catalogue, Configuration, Goal, Tier};
+use crate::walks::Walks;
 
 pub use super::rules::ORACLE;
 
@@ -28,6 +29,7 @@ impl List {
             name: format!("replication/{variant}{plus}/{name}"),
             tier,
             reason,
+            walks: None,
             protocol: Replication::new(Setting {
                 rules: [rules; MAX_BROKERS],
                 others: [None; MAX_BROKERS],
@@ -56,14 +58,27 @@ impl List {
     }
 }
 
+impl List {
+    /// A configuration that is not exhausted: its walks say what they met.
+    pub(super) fn simulated(&mut self, variant: &str, walks: Walks, name: &str, reason: &'static str, bounds: Bounds) {
+        self.add(Tier::Full, variant, Mutant::None, name, reason, bounds);
+        if let Some(last) = self.0.last_mut() {
+            last.walks = Some(walks);
+        }
+    }
+}
+
 impl Catalogue for Replication {
     fn configurations() -> Vec<Configuration<Self>> {
         let mut list = List(Vec::new());
         super::rows::truncation(&mut list);
         super::rows::fencing(&mut list);
         super::rows::in_sync_set(&mut list);
+        super::rows::moves::moves(&mut list);
+        super::rows::formats::formats(&mut list);
         super::larger::larger(&mut list);
         super::larger::mixed(&mut list);
+        super::rows::simulated::simulated(&mut list);
         list.0
     }
 

@@ -1,8 +1,9 @@
 //! What may happen at an actor of its own accord, in the order of [`Timer`].
 
-use super::bounds::{Metadata, Setting};
+use super::bounds::{Bounds, Metadata, Setting};
 use super::broker::{Broker, Parked, Phase, Role};
 use super::controller::{Controller, Image, NOBODY, bit};
+use super::future::Disk;
 use super::message::{Damage, Election, Timer};
 
 /// Whether a broker can apply this record of the controller: it is alive, it has not applied it, and it is registered.
@@ -20,7 +21,9 @@ pub fn at_broker(setting: &Setting, me: u8, broker: &Broker, log: &[Image], each
             let end = broker.log.end;
             if bounds.lossy & bit(me) != 0 {
                 let flushed = bounds.flushed.cast_signed().max(broker.log.start);
-                (flushed..end).for_each(|keep| each(Timer::Start { keep }));
+                // A batch that is torn is not there.
+                let whole = |keep: &i8| broker.log.base_of(*keep) == *keep;
+                (flushed..end).filter(whole).for_each(|keep| each(Timer::Start { keep }));
             }
             each(Timer::Start { keep: end });
             if bounds.damages & bit(me) != 0 {
@@ -38,9 +41,13 @@ pub fn at_broker(setting: &Setting, me: u8, broker: &Broker, log: &[Image], each
         ready.take(usize::from(bounds.batch)).for_each(|image| each(Timer::Apply(*image)));
     }
     let written = bounds.writes[place] + if me == bounds.start.leader { bounds.start.records } else { 0 };
-    let room = broker.log.has_room() && broker.log.end < bounds.offsets.cast_signed();
-    let in_sync = broker.isr.count_ones() >= bounds.effective_min_isr();
-    if broker.role == Role::Leader && broker.written < written && room && in_sync {
+    let pair = bounds.pairs & bit(me) != 0;
+    let ready = broker.role == Role::Leader && broker.isr.count_ones() >= bounds.effective_min_isr();
+    let fits = |records: u8| {
+        let end = broker.log.end + records.cast_signed();
+        broker.written + records <= written && end <= bounds.offsets.cast_signed() && broker.log.has_room_for(records)
+    };
+    if ready && !pair && fits(1) {
         each(Timer::Produce);
     }
     let owed = |peer: u8| broker.outstanding.get(usize::from(peer)).is_some_and(|round| *round != 0);
@@ -69,6 +76,28 @@ pub fn at_broker(setting: &Setting, me: u8, broker: &Broker, log: &[Image], each
         if bounds.stops & bit(me) != 0 {
             each(Timer::Stop);
         }
+    }
+    if ready && pair && fits(2) {
+        each(Timer::ProducePair);
+    }
+    at_future(bounds, me, broker, each);
+}
+
+/// What may happen to a future replica (2.10).
+fn at_future(bounds: &Bounds, me: u8, broker: &Broker, each: &mut dyn FnMut(Timer)) {
+    let future = &broker.future;
+    match future.disk {
+        Disk::None if broker.role != Role::None && bounds.moves & bit(me) != 0 && future.moves == 0 => {
+            each(Timer::AlterLogDirs);
+        }
+        Disk::None => {}
+        Disk::Here => {
+            each(Timer::Copy);
+            if future.outages < bounds.outages {
+                each(Timer::DiskOffline);
+            }
+        }
+        Disk::Away => each(Timer::DiskOnline),
     }
 }
 

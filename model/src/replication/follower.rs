@@ -29,7 +29,7 @@ impl Turn<'_> {
             Truncation::HighWatermark => {
                 if new_leader {
                     self.mark(Label::FollowHighWatermark);
-                    self.truncate(self.broker.high);
+                    self.truncate(self.broker.high, true);
                 }
                 Entry { offset: self.broker.log.end, last: UNDEFINED, ..entry }
             }
@@ -57,7 +57,7 @@ impl Turn<'_> {
         let latest = self.broker.epochs.latest();
         if self.broker.entry.phase == Phase::Truncating && latest == UNDEFINED {
             let to = self.broker.entry.offset;
-            self.truncate(to);
+            self.broker.entry.offset = self.truncate(to, true);
             self.broker.entry.phase = Phase::Fetching;
         }
         let entry = self.broker.entry;
@@ -166,10 +166,10 @@ impl Turn<'_> {
         }
         let rules = *self.setting.rules(self.me);
         let mut last = None;
+        if !self.takes_first_batch(records) {
+            return;
+        }
         for (offset, record) in records.iter() {
-            if offset < self.broker.log.end {
-                continue;
-            }
             if rules.cuts_newer && record.epoch() > self.broker.entry.epoch {
                 break;
             }
@@ -206,13 +206,30 @@ impl Turn<'_> {
         }
     }
 
+    /// Whether the first batch can be appended (1.7). After a cut inside a batch the leader's may begin below the log's end
+    /// (2.8). The log is not empty then, since its start does not move here: the partition fails.
+    fn takes_first_batch(&mut self, records: &Log) -> bool {
+        let taken = records.iter().next().is_none_or(|(base, _)| base >= self.broker.log.end);
+        if !taken {
+            let cut = self.broker.log.get(self.broker.log.end - 1).is_none();
+            self.mark(if cut { Label::BatchInHole } else { Label::BatchBelowEnd });
+            self.broker.entry.phase = Phase::Failed;
+        }
+        taken
+    }
+
     fn append_follower(&mut self, offset: Offset, record: Record) {
         if record.epoch() == UNDEFINED {
             // KAFKA-7601: a record of an old format makes the epochs worthless.
+            if !self.broker.epochs.is_empty() {
+                self.mark(Label::OldFormat);
+            }
             self.broker.epochs.clear();
         } else {
             self.note_epoch(record.epoch(), offset);
         }
+        // The leader's log may have a hole there.
+        self.broker.log.end_at(offset);
         self.broker.log.append(record);
     }
 
@@ -223,41 +240,9 @@ impl Turn<'_> {
             self.broker.high = high.clamp(self.broker.log.start, self.broker.log.end);
         }
         self.count_round();
-        let (to, _) = self.truncation_target(at);
-        self.truncate(to);
-        self.broker.entry.offset = to;
+        let (to, finished) = self.truncation_target(self.follower(), at);
+        self.broker.entry.offset = self.truncate(to, finished);
         self.broker.entry.last = self.broker.epochs.latest();
-    }
-
-    /// Where to truncate to, and whether that is all: the table of 2.5, in its order.
-    fn truncation_target(&mut self, reply: EpochEnd) -> (Offset, bool) {
-        let end = self.broker.log.end;
-        let fallback = self.broker.entry.offset;
-        let high = self.broker.high;
-        if reply.end == UNDEFINED {
-            self.mark(Label::TargetFallback);
-            return (fallback, true);
-        }
-        if reply.epoch == UNDEFINED {
-            self.mark(Label::TargetOffsetOnly);
-            return match self.setting.mutant {
-                Mutant::NoEpochToHighWatermark => (high, true),
-                Mutant::MinWithHighWatermark => (reply.end.min(end).min(high), true),
-                _ => (reply.end.min(end), true),
-            };
-        }
-        let own = self.own_epoch_end(reply.epoch);
-        if own.end == UNDEFINED {
-            let to = if self.setting.has(Mutant::UnknownEpochToHighWatermark) { high } else { reply.end.min(end) };
-            return (to, true);
-        }
-        if own.epoch != reply.epoch {
-            self.mark(Label::TargetAgain);
-            let to = if self.setting.has(Mutant::StepUnbounded) { own.end } else { own.end.min(end) };
-            return (to, self.setting.has(Mutant::OneRound));
-        }
-        self.mark(Label::TargetFound);
-        (own.end.min(reply.end).min(end), true)
     }
 
     /// The answer to `OffsetsForLeaderEpoch`: the tables of 2.5 and 3.6.
@@ -273,11 +258,11 @@ impl Turn<'_> {
         } else {
             match answer {
                 Ok(reply) => {
-                    let (to, finished) = self.truncation_target(reply);
-                    self.truncate(to);
+                    let (to, finished) = self.truncation_target(self.follower(), reply);
+                    let on = self.truncate(to, finished);
                     let latest = self.broker.epochs.latest();
                     let entry = &mut self.broker.entry;
-                    (entry.offset, entry.last) = (to, latest);
+                    (entry.offset, entry.last) = (on, latest);
                     if finished {
                         entry.phase = Phase::Fetching;
                     } else {
@@ -318,7 +303,7 @@ impl Turn<'_> {
             self.mark(Label::RangeNothing);
         } else {
             self.mark(Label::RangeLatestBelow);
-            self.truncate(offset);
+            self.truncate(offset, true);
         }
         self.broker.entry.phase = Phase::Fetching;
         self.broker.entry.offset = self.broker.log.end;

@@ -162,10 +162,74 @@ const BROKEN: &[Broken] = &[
         &["KIP-320"],
     ),
     (
+        "high-watermark/power-failure-of-both",
+        "Both lose power, one loses a record, and the other trusts its high watermark",
+        &["P3", "P4b"],
+        &["KIP-101"],
+    ),
+    (
+        "kip-320+follows-new-leader-only/missed-epoch",
+        "A follower that misses an epoch goes on with a leader that it followed before",
+        &["P1c", "P2a", "P2b", "P3"],
+        &["KAFKA-7164"],
+    ),
+    (
+        "kafka-4.0/late-diverging-answer",
+        "A diverging answer comes late, when its leader leads again",
+        &["P1c", "P3'", "P4b", "P4e"],
+        &["KAFKA-18991"],
+    ),
+    (
+        "future-replica-marked/disk-away",
+        "A future replica whose disk was away goes by its length",
+        &["P1c"],
+        &["PR #4882", "ReplicaAlterLogDirsThread"],
+    ),
+    (
+        "future-replica-asks-once/epoch-that-the-current-replica-lost",
+        "A future replica asks once for the end of an epoch that the current replica has lost",
+        &["P1c", "P2a", "P2b"],
+        &["PR #4882", "ReplicaAlterLogDirsThread"],
+    ),
+    (
+        "proposal-kept+future-high-watermark-unbounded/takes-over",
+        "A future replica takes the current one's high watermark",
+        &["P4a"],
+        &["PR #4882", "ReplicaAlterLogDirsThread"],
+    ),
+    (
+        "kip-320/lost-message-in-an-old-format",
+        "The leader's message format has no epochs, and the answer is undefined",
+        &["P1b", "P1c", "P1d", "P4e"],
+        &["KIP-101", "KAFKA-7601"],
+    ),
+    (
+        "proposal-kept/lost-message-in-an-old-format",
+        "The leader's message format has no epochs",
+        &["P1b", "P1c", "P4b", "P7b"],
+        &["KIP-101", "KAFKA-7601"],
+    ),
+    (
         "kafka-4.4/skipped-epoch-then-failure",
         "A leader re-elected past an epoch that it never saw fails before the follower has fetched",
         &["P1d"],
         &["KIP-320", "Partition#makeLeader"],
+    ),
+];
+
+/// Those that the oracle has as well: without a twin.
+const UNREPAIRED: &[Broken] = &[
+    (
+        "proposal-kept/epoch-checkpoint-damaged",
+        "A broker comes up with a damaged leader-epoch-checkpoint",
+        &["P3'", "P4b", "P4e"],
+        &["KAFKA-10432", "LeaderEpochCheckpointFile"],
+    ),
+    (
+        "proposal-kept/middle-of-a-batch",
+        "A follower without epochs comes back with a high watermark inside a batch",
+        &["P3", "P4b"],
+        &["PR #4882", "UnifiedLog#truncateTo"],
     ),
 ];
 
@@ -179,6 +243,7 @@ fn harm(property: &str) -> &'static str {
         "P2a" | "P2b" => "two logs part for good",
         "P3" => "a follower whose log differs gets records",
         "P3'" => "a truncation cuts what both logs have",
+        "P4a" => "a high watermark lies above its log's end",
         "P4b" => "an in-sync replica's log ends below the leader's high watermark",
         "P4d" => "the latest offset that clients are told falls",
         "P4e" => "a replica truncates below its own high watermark",
@@ -209,17 +274,21 @@ fn violation(id: &str, title: String, configuration: &str, property: &'static st
     })
 }
 
-/// The goals.
-pub(super) fn goals() -> Vec<Goal> {
-    let findings = FINDINGS.iter().filter_map(|(id, title, configuration, property, rests_on)| {
-        violation(id, (*title).to_owned(), configuration, property, rests_on)
-    });
-    let broken = BROKEN.iter().flat_map(|(configuration, what, properties, rests_on)| {
+fn each(broken: &'static [Broken]) -> impl Iterator<Item = Goal> {
+    broken.iter().flat_map(|(configuration, what, properties, rests_on)| {
         properties.iter().filter_map(move |property| {
             let name = property.to_lowercase().replace('\'', "-exactly");
             let id = format!("{}/violates-{name}", place(configuration)?);
             violation(&id, format!("{what}: {}", harm(property)), configuration, property, rests_on)
         })
+    })
+}
+
+/// The goals.
+pub(super) fn goals() -> Vec<Goal> {
+    let findings = FINDINGS.iter().filter_map(|(id, title, configuration, property, rests_on)| {
+        violation(id, (*title).to_owned(), configuration, property, rests_on)
     });
-    findings.chain(broken).chain(coverage::goals()).collect()
+    let unrepaired = each(UNREPAIRED).map(|goal| Goal { twin: None, ..goal });
+    findings.chain(each(BROKEN)).chain(unrepaired).chain(coverage::goals()).collect()
 }

@@ -143,6 +143,17 @@ labels! {
     LeadKeepsPending = "4.2 a record that is known leaves the proposal",
     RestartRebuilds = "1.4 recovery finds epochs in the records",
     RestartTrims = "1.4 loading drops epochs at the log's end",
+    CutInsideBatch = "1.6 a truncation inside a batch",
+    BatchBelowEnd = "1.7 a batch from below the log's end is refused",
+    BatchInHole = "1.7 a batch that begins in the hole of a cut is refused",
+    OldFormat = "1.4 a record of an old format clears the epochs",
+    FutureBegins = "2.10 a future replica begins",
+    FutureCut = "2.10 a future replica truncates",
+    FutureCopies = "2.10 a future replica copies a batch",
+    FutureReplaces = "2.10 a future replica takes the current one's place",
+    FutureMarked = "2.10 a future replica is told that the current one has truncated",
+    FutureAway = "2.10 a future replica's disk goes offline",
+    FutureBack = "2.10 a future replica's disk is back",
 }
 
 /// The rows that one step went through, a bit a label.

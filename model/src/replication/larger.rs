@@ -53,6 +53,58 @@ pub(super) fn larger(list: &mut List) {
         },
     );
     rows.add(
+        Full,
+        &[ORACLE],
+        "three-epochs",
+        "three brokers, three elections of anybody, a record that all have",
+        Bounds {
+            chosen: 3,
+            epochs: 3,
+            writes: [0; 4],
+            start: Start { records: 1, ..Bounds::THREE.start },
+            ..Bounds::THREE
+        },
+    );
+    rows.add(
+        Full,
+        &[ORACLE],
+        "two-failures",
+        "two brokers of three are taken for dead",
+        Bounds { fences: 2, epochs: 3, writes: [1, 0, 0, 0], min_isr: 1, ..Bounds::THREE },
+    );
+    rows.add(
+        Full,
+        &[KAFKA, ORACLE],
+        "late-requests",
+        "followers give requests up, which the leader handles later",
+        Bounds { chosen: 1, epochs: 1, writes: [1, 0, 0, 0], fails: [1, 1, 0, 0], ..Bounds::THREE },
+    );
+    rows.add(
+        Full,
+        &[ORACLE],
+        "leaves-and-joins",
+        "members lag, leave and come back, and a new leader decides on it",
+        Bounds { chosen: 1, epochs: 1, shrinks: 1, writes: [1, 0, 0, 0], min_isr: 1, ..Bounds::THREE },
+    );
+    rows.add(
+        Full,
+        &[ORACLE],
+        "eligible-replicas",
+        "KIP-966: three brokers, two taken for dead, one of them loses its disk",
+        Bounds {
+            elr: true,
+            fences: 2,
+            fenced: 0b110,
+            unfences: 1,
+            crashes: [1, 0, 0, 0],
+            lossy: 0b001,
+            epochs: 3,
+            start: Start { records: 1, ..Bounds::THREE.start },
+            writes: [0; 4],
+            ..Bounds::THREE
+        },
+    );
+    rows.add(
         Smoke,
         &[KAFKA, ORACLE],
         "two-brokers-crash",

@@ -3,7 +3,7 @@
 
 use super::broker::{Parked, Remote, Turn, wrong};
 use super::controller::{bit, members};
-use super::epochs::EpochEnd;
+use super::epochs::{EpochEnd, Epochs};
 use super::labels::Label;
 use super::log::{Epoch, Log, Offset, Record, UNDEFINED};
 use super::message::{Altered, Fetched, Msg, Refusal, Sent};
@@ -79,11 +79,16 @@ impl Turn<'_> {
 
     /// Where an epoch ends in the own log.
     pub(super) fn own_epoch_end(&mut self, epoch: Epoch) -> EpochEnd {
-        let end = self.broker.log.end;
-        if epoch > self.broker.epochs.latest() && self.setting.has(Mutant::FutureEpochEndsAtLogEnd) {
+        let (epochs, end) = (self.broker.epochs, self.broker.log.end);
+        self.epoch_end_in(&epochs, end, epoch)
+    }
+
+    /// Where an epoch ends in a log that has these epochs.
+    pub(super) fn epoch_end_in(&mut self, epochs: &Epochs, end: Offset, epoch: Epoch) -> EpochEnd {
+        if epoch > epochs.latest() && self.setting.has(Mutant::FutureEpochEndsAtLogEnd) {
             return EpochEnd { epoch, end };
         }
-        self.broker.epochs.end_of(epoch, end, &mut self.effect.trail)
+        epochs.end_of(epoch, end, &mut self.effect.trail)
     }
 
     /// A follower fetches: 3.2 steps 6 and 7.
@@ -180,8 +185,10 @@ impl Turn<'_> {
         }
         self.broker.remotes[place] = remote;
         self.maybe_expand(from);
-        if offset != before.end {
-            self.maybe_raise_high();
+        if offset != before.end && self.maybe_raise_high() {
+            // Those that wait are looked at, and answered if they are to be refused by now: a risen high watermark alone is
+            // no reason to answer a follower.
+            self.complete_parked();
         }
         Ok(())
     }
@@ -330,16 +337,19 @@ impl Turn<'_> {
         }
     }
 
-    /// A client produces a record with acks=all: 4.6.
-    pub(super) fn produce(&mut self) {
+    /// A client produces a batch of so many records with acks=all: 4.6. It waits for the last of them.
+    pub(super) fn produce(&mut self, records: u8) {
         self.mark(Label::Appended);
-        let broker = &mut *self.broker;
-        let offset = broker.log.end;
-        let record = Record::new(broker.leader_epoch, self.me, broker.written, false);
-        broker.written += 1;
-        self.note_epoch(record.epoch(), offset);
-        self.broker.log.append(record);
-        self.broker.waiting |= super::broker::below(offset + 1) & !super::broker::below(offset);
+        let old_format = self.setting.is_old_format(self.me);
+        let epoch = if old_format { UNDEFINED } else { self.broker.leader_epoch };
+        self.note_epoch(epoch, self.broker.log.end);
+        for place in 0..records {
+            let broker = &mut *self.broker;
+            broker.log.append(Record::written(epoch, self.me, broker.written, place > 0));
+            broker.written += 1;
+        }
+        let end = self.broker.log.end;
+        self.broker.waiting |= super::broker::below(end) & !super::broker::below(end - 1);
         if self.maybe_raise_high() {
             self.mark(Label::AckedAtOnce);
         }
@@ -348,10 +358,20 @@ impl Turn<'_> {
 
     /// Notes where an epoch starts, by the broker's rule.
     pub(super) fn note_epoch(&mut self, epoch: Epoch, offset: Offset) {
+        let mut epochs = self.broker.epochs;
+        self.note_epoch_in(&mut epochs, epoch, offset);
+        self.broker.epochs = epochs;
+    }
+
+    /// The same in the epochs of some log of the broker's. It keeps none where its message format has none.
+    pub(super) fn note_epoch_in(&mut self, epochs: &mut Epochs, epoch: Epoch, offset: Offset) {
+        if self.setting.is_old_format(self.me) {
+            return;
+        }
         if self.setting.rules(self.me).truncation == Truncation::AsksOnce {
-            self.broker.epochs.assign_rising(epoch, offset);
+            epochs.assign_rising(epoch, offset);
         } else {
-            self.broker.epochs.assign(epoch, offset, &mut self.effect.trail);
+            epochs.assign(epoch, offset, &mut self.effect.trail);
         }
     }
 

@@ -41,6 +41,12 @@ impl Record {
         Self(if continues { Self::CONTINUES } else { 0 } | epoch << 4 | writer << 2 | (count & 3))
     }
 
+    /// The record that a leader appends after `count` others of its own. In the formats before 0.11 the counts begin at 1.
+    #[must_use]
+    pub fn written(epoch: Epoch, writer: u8, count: u8, continues: bool) -> Self {
+        Self::new(epoch, writer, if epoch == UNDEFINED { count + 1 } else { count }, continues)
+    }
+
     /// The leader epoch.
     #[must_use]
     pub fn epoch(self) -> Epoch {
@@ -117,10 +123,10 @@ impl Log {
         (self.start..self.end).filter_map(|offset| Some((offset, self.get(offset)?)))
     }
 
-    /// Whether another record fits.
+    /// Whether so many more records fit.
     #[must_use]
-    pub fn has_room(&self) -> bool {
-        at(self.end) < MAX_OFFSETS
+    pub fn has_room_for(&self, records: u8) -> bool {
+        at(self.end) + usize::from(records) <= MAX_OFFSETS
     }
 
     /// Appends a record.
@@ -140,6 +146,11 @@ impl Log {
         self.end = offset;
         self.start = self.start.min(offset);
         true
+    }
+
+    /// Lets the log end at `offset`, with a hole where there are no records.
+    pub fn end_at(&mut self, offset: Offset) {
+        self.end = self.end.max(offset);
     }
 
     /// Drops all that is below `offset`.

@@ -216,6 +216,16 @@ pub enum Timer {
     Stop,
     /// It comes up, and finds its `leader-epoch-checkpoint` damaged.
     StartDamaged(Damage),
+    /// A client produces a batch of two records, with acks=all.
+    ProducePair,
+    /// A move of the replica to another disk begins.
+    AlterLogDirs,
+    /// The future replica's fetcher does one round.
+    Copy,
+    /// The future replica's disk goes offline.
+    DiskOffline,
+    /// It comes back.
+    DiskOnline,
 }
 
 /// What became of a `leader-epoch-checkpoint` while its broker was down. The log is whole.

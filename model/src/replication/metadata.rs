@@ -71,6 +71,7 @@ impl Turn<'_> {
                 remote.end_at_fetch = UNDEFINED;
             }
             self.broker.leader_epoch = image.epoch;
+            self.renew_future();
         } else {
             self.mark(Label::LeadSameEpoch);
         }
@@ -103,6 +104,9 @@ impl Turn<'_> {
                 self.effect.disowned = self.broker.waiting;
                 self.broker.waiting = 0;
             }
+        }
+        if new_epoch {
+            self.renew_future();
         }
         if !new_epoch {
             self.mark(Label::FollowSameEpoch);

@@ -20,6 +20,7 @@
 //! | an in-sync set is proposed | `AlterPartitionManager`, `ReplicationControlManager#alterPartition` |
 //! | an election, fencing, a shutdown, a registration | `PartitionChangeBuilder`, `ReplicationControlManager` |
 //! | a crash, a start | `LogManager`, `LogLoader`, `LeaderEpochFileCache` |
+//! | a move to another disk, a round of it, a disk that goes and comes back | `ReplicaAlterLogDirsThread` |
 //!
 //! **Actors.** Two to four brokers and the controller. Messages are unordered, and may be as late as they like; a message
 //! that is lost is one that is not delivered before its sender gives up. The controller's records are its log: a broker
@@ -29,14 +30,15 @@
 //! properties P1 to P7 those of [`properties`], each under its assumption. **Bounds** are budgets for each kind of thing,
 //! with their reasons in [`rows`] and [`larger`].
 //!
-//! **Simplified.** A batch has one record. A client always wants `acks=all`, and is not told what its request can't do:
-//! it asks only who can take it. Time is the step in which the lag time passes. Sizes are not counted, so a fetch is
+//! **Simplified.** A batch has one record, or two where a configuration says so; none is compressed, and a log's start does
+//! not move. A client always wants `acks=all`, and is not told what its request can't do: it asks only who can take it. A
+//! broker whose message format has no epochs has it for good, and one that moves its replica does not go down. Time is the step in which the lag time passes. Sizes are not counted, so a fetch is
 //! answered with all there is. Sessions are left out (3.8), and so are consumers and transactions. A fetch that waits is
 //! read again as Kafka does, so a risen high watermark alone answers none. A message to a broker that is down is lost; one
 //! to a broker that has come up again is not, though its connection would be.
 //!
 //! **Not established**: anything beyond the bounds; that three brokers with all faults at once are right, which is out of
-//! reach; what the bytes are; how long things take.
+//! reach ([`rows::simulated`] walks through them at random); what the bytes are; how long things take.
 
 #![allow(
     clippy::trivially_copy_pass_by_ref,
@@ -52,6 +54,7 @@ pub mod controller;
 pub mod enabled;
 pub mod epochs;
 pub mod follower;
+pub mod future;
 pub mod goals;
 pub mod labels;
 pub mod larger;
@@ -60,12 +63,15 @@ pub mod log;
 pub mod message;
 pub mod metadata;
 pub mod mutant;
+pub mod parts;
 pub mod properties;
+mod recovery;
 pub mod rendering;
 pub mod rows;
 pub mod rules;
 pub mod tla;
 pub mod traces;
+mod truncation;
 pub mod words;
 
 use std::fmt;

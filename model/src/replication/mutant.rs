@@ -61,6 +61,7 @@ mutants! {
     StepUnbounded = "step-unbounded", "Review of KIP-279: a step of the loop is not bounded by the log's end.";
     OneRound = "one-round", "Review of KIP-279: the loop ends after its first round.";
     AnswerOfAnyEpoch = "answer-of-any-epoch", "KAFKA-7786: an answer about epochs is used although the leader epoch has changed.";
+    FutureHighUnbounded = "future-high-watermark-unbounded", "Review of KIP-279: a future replica's high watermark is not bounded by its own log's end.";
 }
 
 impl Mutant {

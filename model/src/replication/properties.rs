@@ -123,15 +123,12 @@ pub static CLAIMS: &[Claim<Replication>] = &[
     },
     Claim {
         id: "P4a",
-        statement: "a leader's high watermark never falls within its epoch, and lies in its log",
+        statement: "a leader's high watermark never falls within its epoch, and every one lies in its log",
         assumption: "",
         holds: |_, state| {
             state.violated & bit_of::P4A == 0
-                && state
-                    .actors
-                    .brokers()
-                    .iter()
-                    .all(|broker| !broker.up || broker.log.start <= broker.high && broker.high <= broker.log.end)
+                && state.actors.brokers().iter().all(|one| !one.up || lies_in(one.high, &one.log))
+                && state.actors.brokers().iter().all(|one| lies_in(one.future.high, &one.future.log))
         },
         applies: |_, state| state.actors.brokers().iter().any(|broker| broker.leads() && broker.high > 0),
     },
@@ -214,6 +211,10 @@ pub static CLAIMS: &[Claim<Replication>] = &[
         applies: |world, state| is_quiescent(world, state) && may_commit(world, state),
     },
 ];
+
+fn lies_in(high: Offset, log: &Log) -> bool {
+    log.start <= high && high <= log.end
+}
 
 fn pairs(state: &State) -> impl Iterator<Item = (&Broker, &Broker)> {
     let brokers = state.actors.brokers();

@@ -4,29 +4,27 @@
 //! offset, `a1` a proposal of in-sync replicas. The answer to a parked fetch goes by the fetch's name. What a broker that
 //! is down would get, and the registration of one that comes up, are no messages of a trace.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod content;
+mod operation;
+
+use std::collections::BTreeMap;
 
 use fencepost_fixtures::KafkaError;
 use fencepost_fixtures::names::{BrokerName, MessageName, RecordName};
-use fencepost_fixtures::replication::messages::{
-    AlterPartition, EpochReply, EpochRequest, OffsetRequest, PartitionState,
-};
 use fencepost_fixtures::replication::observed::TruncatedBelow;
 use fencepost_fixtures::replication::{
-    Acks, Answer, BrokerChange, BrokerState, CONTROLLER, Completion, Configure, Content, ControllerState, Election,
-    ElectionKind, EpochCheckpoint, EpochEnd, EpochStart, Fetch, FetchReply, LogRecord, Message, NoFields, OffsetSpec,
-    Operation, PartitionChange, Produce, Record, Registers, Replicate, Replication as Vocabulary, Role, Setup, Start,
-    State,
+    Acks, Answer, CONTROLLER, Completion, Configure, Content, LogRecord, Message, NoFields, Operation, PartitionChange,
+    Produce, Record, Registers, Replicate, Replication as Vocabulary, Setup, State,
 };
 use fencepost_fixtures::trace::Step;
 use stateright::Model;
 
-use super::broker::{Broker, Effect, Parked, Phase, Role as ModelRole};
-use super::controller::{Image, NOBODY, bit, members};
-use super::log::{Epoch, Log, Offset, UNDEFINED};
-use super::message::{Damage, Election as Chosen, Fetched, Msg, Refusal, Sent, Timer};
-use super::rules::{Fence, Truncation};
-use super::{Done, Replication, words};
+use self::content::{controller, name, parsed, set};
+use super::broker::{Broker, Effect, Parked};
+use super::controller::{Image, members};
+use super::log::Offset;
+use super::message::{Msg, Sent, Timer};
+use super::{Done, Replication};
 use crate::world::{Action, ActionOf, Envelope, World, WorldState};
 
 const NOTHING: NoFields = NoFields {};
@@ -50,7 +48,7 @@ pub struct Rendering<'a> {
     state: WorldState<Replication>,
     in_flight: Vec<(Envelope<Msg>, MessageName)>,
     parked: BTreeMap<(u8, u8, Sent), MessageName>,
-    waiting: BTreeMap<(u8, Offset), MessageName>,
+    waiting: BTreeMap<(u8, Offset), (Offset, MessageName)>,
     records: BTreeMap<u8, RecordName>,
     images: Vec<Image>,
     counts: BTreeMap<char, usize>,
@@ -112,7 +110,7 @@ impl<'a> Rendering<'a> {
             elr: bounds.elr,
             unclean_election: false,
             rules,
-            old_message_format: BTreeSet::new(),
+            old_message_format: set(bounds.old_formats)?,
         })
     }
 
@@ -126,7 +124,7 @@ impl<'a> Rendering<'a> {
             leader_epoch: 0,
             isr: set(start.isr)?,
             partition_epoch: None,
-            elr: BTreeSet::new(),
+            elr: std::collections::BTreeSet::new(),
             recovering: false,
         };
         let metadata = Operation::Metadata(vec![Record::Partition(change)]);
@@ -242,126 +240,6 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    fn operation(
-        &mut self,
-        before: &WorldState<Replication>,
-        action: &ActionOf<Replication>,
-    ) -> Result<Operation, String> {
-        Ok(match action {
-            Action::Deliver(envelope) | Action::Drop(envelope) => Operation::Deliver(self.message_name(envelope)?),
-            Action::Timeout(id, timer) => match timer {
-                Timer::Apply(image) => Operation::Metadata(self.applied(before, *id, image)?),
-                Timer::Produce => {
-                    let id = self.next('w')?;
-                    let record = parsed(&format!("r{}", self.records.len()))?;
-                    Operation::Produce(Produce { id, records: vec![record], acks: Acks::All })
-                }
-                Timer::Poll => Operation::Poll(NOTHING),
-                Timer::Fail { peer } => Operation::Fail(self.given_up(*id, *peer)?),
-                Timer::Expire { place } => {
-                    let parked = before.actors.all[usize::from(*id)].parked[usize::from(*place)];
-                    let found = self.parked.get(&(*id, parked.from, parked.sent));
-                    Operation::Expire(found.cloned().ok_or("a parked fetch has no name")?)
-                }
-                Timer::ShrinkIsr => Operation::ShrinkIsr(NOTHING),
-                Timer::Checkpoint => Operation::Checkpoint(NOTHING),
-                Timer::Crash => Operation::Crash(NOTHING),
-                Timer::Start { keep } => {
-                    let broker = &before.actors.all[usize::from(*id)];
-                    let lost = *keep < broker.log.end;
-                    let broker_epoch = Some(i64::from(broker.broker_epoch) + 1);
-                    Operation::Start(Start { broker_epoch, keep: lost.then_some(i64::from(*keep)), ..Start::default() })
-                }
-                Timer::Stop => Operation::Stop(NOTHING),
-                Timer::StartDamaged(damage) => Operation::Start(Start {
-                    broker_epoch: Some(i64::from(before.actors.all[usize::from(*id)].broker_epoch) + 1),
-                    epoch_checkpoint: Some(match damage {
-                        Damage::Empty => EpochCheckpoint::Empty,
-                        Damage::WithoutNewest => EpochCheckpoint::WithoutNewest,
-                        Damage::WithoutOldest => EpochCheckpoint::WithoutOldest,
-                    }),
-                    ..Start::default()
-                }),
-                Timer::Elect(election) => Operation::Elect(match election {
-                    Chosen::Preferred => Election { kind: ElectionKind::Preferred, leader: None },
-                    Chosen::Unclean => Election { kind: ElectionKind::Unclean, leader: None },
-                    Chosen::Chosen(broker) => Election { kind: ElectionKind::Chosen, leader: Some(name(*broker)?) },
-                }),
-                Timer::Fence(broker) => Operation::Fence(name(*broker)?),
-                Timer::Unfence(broker) => Operation::Unfence(name(*broker)?),
-                Timer::ShutDown(broker) => Operation::ShutDown(name(*broker)?),
-            },
-        })
-    }
-
-    /// The request that a broker has outstanding at another.
-    fn given_up(&self, from: u8, peer: u8) -> Result<MessageName, String> {
-        let of = |sent: &Sent, who: u8| who == from && sent.round == self.broker(from).round;
-        let in_flight = self.in_flight.iter().find_map(|(envelope, name)| {
-            let asked = match envelope.msg {
-                Msg::Fetch { sent, .. } | Msg::EpochEndRequest { sent } | Msg::ListOffsets { sent, .. } => {
-                    envelope.dst == peer && of(&sent, envelope.src)
-                }
-                _ => false,
-            };
-            asked.then(|| name.clone())
-        });
-        let parked = || {
-            let mut parked = self.parked.iter();
-            parked.find(|((at, who, sent), _)| *at == peer && of(sent, *who)).map(|(_, name)| name.clone())
-        };
-        // What has been answered goes by the request's name too.
-        let sent = || self.requests().find(|(src, dst, _)| (*src, *dst) == (from, peer)).map(|(_, _, name)| name);
-        in_flight.or_else(parked).or_else(sent).ok_or_else(|| "a request that is given up was not sent".to_owned())
-    }
-
-    /// The requests of the steps so far, the latest first: who sent them, to whom, and their names.
-    fn requests(&self) -> impl Iterator<Item = (u8, u8, MessageName)> + '_ {
-        self.steps.iter().rev().flat_map(|step| {
-            let from = step.at.as_ref().and_then(id_of);
-            let sends = step.sends.iter().filter(|(_, message)| !message.content.is_reply());
-            sends.filter_map(move |(name, message)| Some((from?, id_of(&message.to)?, name.clone())))
-        })
-    }
-
-    /// The controller's records that a broker applies in one step.
-    fn applied(&self, before: &WorldState<Replication>, id: u8, image: &Image) -> Result<Vec<Record>, String> {
-        let known = before.actors.all[usize::from(id)].index;
-        let Some(mut last) = self.images.iter().find(|image| image.index == known).copied() else {
-            // After a restart it gets what the log comes to.
-            let mut records = vec![Record::Partition(partition(image)?)];
-            for broker in 0..self.brokers() {
-                let change = broker_change(image, broker)?;
-                if change != broker_change(&self.images[0], broker)? {
-                    records.push(Record::Broker(change));
-                }
-            }
-            return Ok(records);
-        };
-        let mut records = Vec::new();
-        for next in self.images.iter().filter(|next| next.index > known && next.index <= image.index) {
-            records.extend(self.between(&last, next)?);
-            last = *next;
-        }
-        Ok(records)
-    }
-
-    /// The records that lead from one state of the controller to the next.
-    fn between(&self, before: &Image, after: &Image) -> Result<Vec<Record>, String> {
-        let changed = partition(before)? != partition(after)?;
-        let partition: Vec<Record> = if changed { vec![Record::Partition(partition(after)?)] } else { Vec::new() };
-        let mut brokers = Vec::new();
-        for broker in 0..self.brokers() {
-            let change = broker_change(after, broker)?;
-            if change != broker_change(before, broker)? {
-                brokers.push(Record::Broker(change));
-            }
-        }
-        // As the controller appends them: whoever stops or comes back first, and whoever is lost after the partition.
-        let first = before.fenced & !after.fenced != 0 || after.shutting & !before.shutting != 0;
-        Ok(if first { [brokers, partition].concat() } else { [partition, brokers].concat() })
-    }
-
     fn control(
         &mut self,
         before: &Image,
@@ -436,8 +314,9 @@ impl<'a> Rendering<'a> {
         }
         let mut answer = Answer::default();
         if let Operation::Produce(produce) = &operation {
-            let offset = before.actors.all[usize::from(id)].log.end;
-            self.waiting.insert((id, offset), produce.id.clone());
+            // It waits for its last record, and is answered with the offset of its first.
+            let first = before.actors.all[usize::from(id)].log.end;
+            self.waiting.insert((id, log.end - 1), (first, produce.id.clone()));
         }
         for (bits, ended) in [
             (effect.acked, None),
@@ -445,12 +324,12 @@ impl<'a> Rendering<'a> {
             (effect.disowned, Some(KafkaError::NotLeaderOrFollower)),
         ] {
             for offset in (0..8).filter(|offset| bits >> offset & 1 == 1) {
-                let Some(name) = self.waiting.remove(&(id, offset)) else { continue };
+                let Some((first, name)) = self.waiting.remove(&(id, offset)) else { continue };
                 let own = matches!(&operation, Operation::Produce(produce) if produce.id == name);
                 match ended {
-                    None if own => answer.offset = Some(i64::from(offset)),
+                    None if own => answer.offset = Some(i64::from(first)),
                     None => {
-                        completes.insert(name, Completion::Acknowledged { offset: i64::from(offset) });
+                        completes.insert(name, Completion::Acknowledged { offset: i64::from(first) });
                     }
                     Some(error) => {
                         completes.insert(name, Completion::Refused { error });
@@ -530,188 +409,5 @@ impl<'a> Rendering<'a> {
         let count = self.counts.entry(kind).or_default();
         *count += 1;
         parsed(&format!("{kind}{count}"))
-    }
-
-    /// What a message says in a trace; none where it is no message of a trace.
-    fn content(&mut self, envelope: &Envelope<Msg>) -> Result<Option<Content>, String> {
-        let setting = &self.world.protocol.setting;
-        let src = setting.rules(envelope.src);
-        // A request says what its sender says; an older receiver does not look at all of it.
-        let fenced = src.fence == Fence::Current;
-        let carried = |yes: bool, epoch: Epoch| i32::from(if yes { epoch } else { UNDEFINED });
-        Ok(Some(match envelope.msg {
-            Msg::Fetch { sent, broker_epoch, .. } => Content::Fetch(Fetch {
-                offset: i64::from(sent.offset),
-                last_fetched_epoch: carried(src.compares(), sent.last),
-                current_leader_epoch: carried(fenced, sent.epoch),
-                broker_epoch: i64::from(broker_epoch),
-            }),
-            Msg::FetchReply { answer, .. } => Content::FetchReply(match answer {
-                Fetched::Records { records, high } => {
-                    FetchReply::Records { records: self.log(&records)?, high_watermark: i64::from(high), log_start: 0 }
-                }
-                Fetched::Diverging { at, high } => FetchReply::Diverging {
-                    diverging: EpochEnd { epoch: i32::from(at.epoch), end_offset: i64::from(at.end) },
-                    high_watermark: i64::from(high),
-                },
-                Fetched::Error(refusal) => FetchReply::Error(error(refusal)),
-            }),
-            Msg::EpochEndRequest { sent } => Content::OffsetForLeaderEpoch(EpochRequest {
-                epoch: i32::from(sent.last),
-                current_leader_epoch: carried(src.asks_fenced && !src.asks_v0, sent.epoch),
-            }),
-            Msg::EpochEndReply { answer, .. } => Content::OffsetForLeaderEpochReply(match answer {
-                Ok(end) => {
-                    let told = end.epoch != UNDEFINED || end.end == UNDEFINED;
-                    Ok(EpochReply { epoch: told.then_some(i32::from(end.epoch)), end_offset: i64::from(end.end) })
-                }
-                Err(refusal) => Err(error(refusal)),
-            }),
-            Msg::ListOffsets { sent, earliest } => Content::ListOffsets(OffsetRequest {
-                timestamp: if earliest { OffsetSpec::Earliest } else { OffsetSpec::Latest },
-                current_leader_epoch: carried(fenced, sent.epoch),
-            }),
-            Msg::ListOffsetsReply { answer, .. } => Content::ListOffsetsReply(answer.map(i64::from).map_err(error)),
-            Msg::AlterPartition { epoch, partition_epoch, isr, broker_epochs, broker_epoch } => {
-                let mut incarnations = BTreeMap::new();
-                for member in members(isr) {
-                    let known = broker_epochs[usize::from(member)];
-                    incarnations.insert(name(member)?, if known == 0 { -1 } else { i64::from(known) });
-                }
-                Content::AlterPartition(AlterPartition {
-                    broker_epoch: i64::from(broker_epoch),
-                    leader_epoch: i32::from(epoch),
-                    partition_epoch: i32::from(partition_epoch),
-                    isr: incarnations,
-                })
-            }
-            Msg::AlterPartitionReply { answer, .. } => Content::AlterPartitionReply(match answer {
-                Ok(altered) => Ok(PartitionState {
-                    leader: leader(altered.leader)?,
-                    leader_epoch: i32::from(altered.epoch),
-                    isr: set(altered.isr)?,
-                    partition_epoch: i32::from(altered.partition_epoch),
-                }),
-                Err(refusal) => Err(error(refusal)),
-            }),
-            Msg::Register { .. } | Msg::Metadata { .. } => return Ok(None),
-        }))
-    }
-
-    /// A log in the trace's words. A record that is new gets the next name.
-    fn log(&mut self, log: &Log) -> Result<Vec<LogRecord>, String> {
-        let mut told = Vec::new();
-        for (offset, record) in log.iter() {
-            let next = self.records.len();
-            let known = self.records.get(&record.id()).cloned();
-            let id = known.map_or_else(|| parsed::<RecordName>(&format!("r{next}")), Ok)?;
-            self.records.insert(record.id(), id.clone());
-            told.push(LogRecord(i64::from(offset), i32::from(record.epoch()), id));
-        }
-        Ok(told)
-    }
-
-    /// What is seen of a broker; none while it is down.
-    fn replica(&mut self, id: u8) -> Result<Option<BrokerState>, String> {
-        let broker = self.broker(id).clone();
-        if !broker.up {
-            return Ok(None);
-        }
-        let leads = broker.role == ModelRole::Leader;
-        let mut remote = BTreeMap::new();
-        for other in (0..self.brokers()).filter(|other| *other != id) {
-            remote.insert(name(other)?, i64::from(broker.remotes[usize::from(other)].end));
-        }
-        // Before KIP-101 no broker keeps epochs; the model's does, and does not look at them.
-        let keeps = self.world.protocol.setting.rules(id).truncation != Truncation::HighWatermark;
-        let kept = broker.epochs.iter().filter(|_| keeps);
-        let epochs = kept.map(|(epoch, start)| EpochStart(i32::from(epoch), i64::from(start))).collect();
-        let pending = broker.in_flight.then_some(broker.pending).filter(|pending| leads && *pending != 0);
-        Ok(Some(BrokerState {
-            role: match broker.role {
-                ModelRole::None => Role::None,
-                ModelRole::Leader => Role::Leader,
-                ModelRole::Follower => Role::Follower,
-            },
-            leader_epoch: i32::from(broker.leader_epoch),
-            log: self.log(&broker.log)?,
-            high_watermark: i64::from(broker.high),
-            isr: leads.then(|| set(broker.isr)).transpose()?,
-            remote: leads.then_some(remote),
-            pending_isr: pending.map(set).transpose()?,
-            epochs: Some(epochs),
-            log_end: None,
-            log_start: None,
-            partition_epoch: Some(i32::from(broker.partition_epoch)),
-            failed: Some(broker.entry.phase == Phase::Failed),
-            future: None,
-        }))
-    }
-}
-
-fn parsed<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
-    text.parse()
-}
-
-fn name(id: u8) -> Result<BrokerName, String> {
-    parsed(&words::broker(id))
-}
-
-fn id_of(name: &BrokerName) -> Option<u8> {
-    (0..4).find(|id| words::broker(*id) == name.as_str())
-}
-
-fn set(brokers: u8) -> Result<BTreeSet<BrokerName>, String> {
-    members(brokers).map(name).collect()
-}
-
-fn leader(id: u8) -> Result<Option<BrokerName>, String> {
-    (id != NOBODY).then(|| name(id)).transpose()
-}
-
-fn partition(image: &Image) -> Result<PartitionChange, String> {
-    Ok(PartitionChange {
-        leader: leader(image.leader)?,
-        leader_epoch: i32::from(image.epoch),
-        isr: set(image.isr)?,
-        partition_epoch: Some(i32::from(image.partition_epoch)),
-        elr: set(image.elr)?,
-        recovering: image.recovering,
-    })
-}
-
-fn broker_change(image: &Image, broker: u8) -> Result<BrokerChange, String> {
-    Ok(BrokerChange {
-        broker: name(broker)?,
-        broker_epoch: i64::from(image.broker_epochs[usize::from(broker)]),
-        fenced: image.fenced & bit(broker) != 0,
-        shutting_down: image.shutting & bit(broker) != 0,
-    })
-}
-
-fn controller(image: &Image) -> Result<ControllerState, String> {
-    Ok(ControllerState {
-        leader: leader(image.leader)?,
-        leader_epoch: i32::from(image.epoch),
-        partition_epoch: i32::from(image.partition_epoch),
-        isr: set(image.isr)?,
-        elr: set(image.elr)?,
-        recovering: image.recovering,
-    })
-}
-
-fn error(refusal: Refusal) -> KafkaError {
-    match refusal {
-        Refusal::FencedLeaderEpoch => KafkaError::FencedLeaderEpoch,
-        Refusal::UnknownLeaderEpoch => KafkaError::UnknownLeaderEpoch,
-        Refusal::NotLeaderOrFollower => KafkaError::NotLeaderOrFollower,
-        Refusal::UnknownTopicOrPartition => KafkaError::UnknownTopicOrPartition,
-        Refusal::OffsetOutOfRange => KafkaError::OffsetOutOfRange,
-        Refusal::UnsupportedVersion => KafkaError::UnsupportedVersion,
-        Refusal::StaleBrokerEpoch => KafkaError::StaleBrokerEpoch,
-        Refusal::NotController => KafkaError::NotController,
-        Refusal::InvalidRequest => KafkaError::InvalidRequest,
-        Refusal::InvalidUpdateVersion => KafkaError::InvalidUpdateVersion,
-        Refusal::IneligibleReplica => KafkaError::IneligibleReplica,
     }
 }

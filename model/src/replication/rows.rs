@@ -1,5 +1,16 @@
 //! The rows of the matrix: the scenarios of section 6, each with just the budget that it needs, under the variant or the
 //! slip that it breaks, and under the rules that it does not.
+//!
+//! | module | subject |
+//! |---|---|
+//! | this one | sections 2.3 to 2.6, 3 and 4 |
+//! | [`moves`] | future replicas (2.10) |
+//! | [`formats`] | batches of two records, and the formats before 0.11 (2.8, 2.12) |
+//! | [`simulated`] | three brokers and all faults, by random walks |
+
+pub(super) mod formats;
+pub(super) mod moves;
+pub(super) mod simulated;
 
 use super::bounds::{Bounds, Start};
 use super::catalogue::{List, ORACLE};
@@ -122,6 +133,13 @@ pub(super) fn truncation(list: &mut List) {
 /// The scenarios of fencing, S8 to S13.
 pub(super) fn fencing(list: &mut List) {
     let mut rows = Rows(list);
+    rows.add(
+        Smoke,
+        &[ORACLE],
+        "request-given-up",
+        "3.6: a follower gives a request up, and its leader handles it later",
+        Bounds { fails: [0, 1, 0, 0], ..Bounds::BASE },
+    );
     rows.add(
         Full,
         &["kip-279", "kip-320", ORACLE],

@@ -1,7 +1,7 @@
 //! The variants: which rule each generation of the protocol has (`docs/replication.md` 0.1, 2.3 to 2.6, 10.3).
 //!
-//! The generations before truncation on fetch have the oracle's rules for the state of remote replicas and for records that
-//! are known, so that each of them shows its own hole only.
+//! The generations before truncation on fetch have the oracle's rules for the state of remote replicas, for records that are
+//! known, and for late answers, so that each of them shows its own hole only.
 
 /// How a follower finds where its log parts from the leader's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,26 @@ pub enum KnownRecord {
     KeepsProposal,
 }
 
+/// How a future replica truncates (2.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FutureReplica {
+    /// By asking the current replica until both know the epoch, as any follower.
+    Asks,
+    /// To where the current replica truncated, and not otherwise.
+    Marked,
+    /// By asking once, for an offset without its epoch.
+    AsksOnce,
+}
+
+/// Where a follower fetches on after a cut inside a batch (2.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchCut {
+    /// At the offset to which it was told to truncate.
+    Target,
+    /// At the base of the batch that was cut.
+    Base,
+}
+
 /// The rules of one broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each says whether there is one rule")]
@@ -78,6 +98,10 @@ pub struct Rules {
     pub cuts_newer: bool,
     /// What a record does that is known already.
     pub known_record: KnownRecord,
+    /// How a future replica truncates.
+    pub future: FutureReplica,
+    /// Where a follower fetches on after a cut inside a batch.
+    pub batch_cut: BatchCut,
 }
 
 impl Rules {
@@ -105,12 +129,13 @@ const REPAIRED: Rules = Rules {
     remote: RemoteState::KeptIfNext,
     cuts_newer: true,
     known_record: KnownRecord::KeepsProposal,
+    future: FutureReplica::Asks,
+    batch_cut: BatchCut::Target,
 };
 /// The rule of S14 repaired, and the known record as shipped.
 const SHIPPED_SET: Rules = Rules { known_record: KnownRecord::DropsProposal, ..REPAIRED };
 /// 2.1 to 2.7 below inter-broker protocol 2.7.
-const KIP_320: Rules =
-    Rules { truncation: Truncation::AsksOn, reply: ReplyMatch::Offset, cuts_newer: false, ..REPAIRED };
+const KIP_320: Rules = Rules { truncation: Truncation::AsksOn, cuts_newer: false, ..REPAIRED };
 const KIP_279: Rules = Rules { fence: Fence::None, asks_fenced: false, ..KIP_320 };
 const KIP_101: Rules = Rules { truncation: Truncation::AsksOnce, marks: false, asks_v0: true, ..KIP_279 };
 
@@ -127,6 +152,9 @@ pub fn rules(variant: &str) -> Option<Rules> {
         "kafka-4.0" => Rules { reply: ReplyMatch::Offset, cuts_newer: false, remote: RemoteState::Kept, ..SHIPPED_SET },
         KAFKA => Rules { remote: RemoteState::Kept, ..SHIPPED_SET },
         "remote-state-forgotten" => Rules { remote: RemoteState::Forgotten, ..SHIPPED_SET },
+        "future-replica-marked" => Rules { future: FutureReplica::Marked, ..REPAIRED },
+        "future-replica-asks-once" => Rules { future: FutureReplica::AsksOnce, ..REPAIRED },
+        "batch-base-after-cut" => Rules { batch_cut: BatchCut::Base, ..REPAIRED },
         RENEWED => SHIPPED_SET,
         ORACLE => REPAIRED,
         _ => return None,

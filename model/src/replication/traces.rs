@@ -10,7 +10,7 @@ use fencepost_fixtures::{Document, KafkaError};
 use stateright::Model;
 
 use super::Replication;
-use super::bounds::Setting;
+use super::bounds::{Bounds, Setting};
 use super::log::MAX_BROKERS;
 use super::message::Timer;
 use super::mutant::Mutant;
@@ -105,8 +105,7 @@ fn meets(rendered: &Rendered, setting: &Setting, theirs: Rules) -> Result<bool, 
 fn met_by(rendered: &Rendered, setting: &Setting) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for variant in variants::of(ProtocolName::Replication) {
-        // What is left follows the oracle in all that the model has: batches of one record, and no future replicas.
-        if let Some(theirs) = rules(variant.name).or_else(|| rules(ORACLE))
+        if let Some(theirs) = rules(variant.name)
             && meets(rendered, setting, theirs)?
         {
             names.push(variant.name.to_owned());
@@ -147,7 +146,9 @@ fn to_be_set(configuration: &str) -> Origin {
 /// mixed in: under the oracle everybody has the same rules.
 fn bounds_name(configuration: &str) -> &str {
     match configuration.rsplit('/').next().unwrap_or(configuration) {
-        "old-broker-lost-message" | "protocol-raised-at-a-lost-message" => "lost-message",
+        "old-broker-lost-message" | "protocol-raised-at-a-lost-message" | "lost-message-in-an-old-format" => {
+            "lost-message"
+        }
         "old-broker-fast-fail-over" | "protocol-raised-at-a-fast-fail-over" => "fast-fail-over",
         name => name,
     }
@@ -215,7 +216,9 @@ impl Exported for Replication {
         let id = goal.twin.clone().ok_or("the goal has no twin")?;
         let right = rules(ORACLE).ok_or("there is no oracle")?;
         let others = [None; MAX_BROKERS];
-        let setting = Setting { rules: [right; MAX_BROKERS], others, mutant: Mutant::None, ..world.protocol.setting };
+        // Right is a message format with epochs, too.
+        let bounds = Bounds { old_formats: 0, ..world.protocol.setting.bounds };
+        let setting = Setting { rules: [right; MAX_BROKERS], others, mutant: Mutant::None, bounds };
         let right = World::new(Replication::new(setting));
         let rendered = render(&right, &repeat(&right, walk))?;
         // A twin that does the same would claim a repair that is none.

@@ -7,6 +7,7 @@ use std::fmt::{self, Write as _};
 use super::actors::Part;
 use super::broker::{Broker, Effect, Entry, Phase, Role};
 use super::controller::{Image, NOBODY, members};
+use super::future::{Disk, Future};
 use super::labels::NAMES;
 use super::log::{Epoch, Log, Offset, UNDEFINED};
 use super::message::{Damage, Election, Fetched, Msg, Refusal, Timer};
@@ -118,7 +119,17 @@ fn replica(id: u8, one: &Broker, brokers: u8) -> String {
     } else if one.role == Role::Follower {
         let _ = write!(words, ", {}", entry(&one.entry));
     }
-    words
+    words + &future(&one.future)
+}
+
+fn future(future: &Future) -> String {
+    let words = match future.disk {
+        Disk::None => return String::new(),
+        Disk::Here if future.truncating => "a future replica that has to truncate",
+        Disk::Here => "a future replica",
+        Disk::Away => "a future replica whose disk is away",
+    };
+    format!("; {words}, {}, hw {}", log(&future.log), future.high)
 }
 
 fn image(image: &Image) -> String {
@@ -207,6 +218,11 @@ fn timer(timer: &Timer) -> String {
     match timer {
         Timer::Apply(after) => format!("applies: {}", image(after)),
         Timer::Produce => "appends a record".to_owned(),
+        Timer::ProducePair => "appends a batch of two records".to_owned(),
+        Timer::AlterLogDirs => "begins to move its replica to another disk".to_owned(),
+        Timer::Copy => "lets its future replica do a round".to_owned(),
+        Timer::DiskOffline => "loses the disk of its future replica".to_owned(),
+        Timer::DiskOnline => "has the disk of its future replica back".to_owned(),
         Timer::Poll => "polls".to_owned(),
         Timer::Fail { peer } => format!("gives up its request to {}", broker(*peer)),
         Timer::Expire { place } => format!("waiting fetch {place} expires"),

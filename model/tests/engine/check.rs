@@ -8,6 +8,7 @@ use fencepost_model::check::{CheckError, Options, check, report};
 use fencepost_model::limits::{Cut, Limits};
 use fencepost_model::matrix::Matrix;
 use fencepost_model::registry::Registry;
+use fencepost_model::walks::Walks;
 
 use crate::toy::Toy;
 
@@ -96,6 +97,30 @@ fn a_smaller_state_space_is_a_failure() {
     let wrong: Vec<_> = report.verdicts.iter().filter(|verdict| !verdict.as_expected).collect();
     assert_eq!(wrong.len(), 1);
     assert!(wrong[0].differences[0].contains("unique states instead of"), "{:?}", wrong[0].differences);
+}
+
+#[test]
+fn walks_say_what_they_met_and_are_pinned_with_their_seed() {
+    let directory = blessed();
+    let matrix = Matrix::read(directory.path(), "toy").expect("a matrix");
+    let row = matrix.row("toy/careless/walks").expect("a row");
+    let walks = row.simulated.expect("walks");
+    assert_eq!((walks.seed, walks.number), (7, 20));
+    // At most a state a step, and the one that each walk begins in.
+    assert!(row.unique <= row.generated && row.generated <= walks.number * (walks.steps + 1));
+    // What a walk meets is not shorter than the shortest.
+    let shortest = &matrix.row("toy/careless/one-ask").expect("a row").fails;
+    assert!(row.fails["T2"] >= shortest["T2"]);
+    let report = run(&options(directory.path())).expect("checked");
+    assert!(text(&report).contains("simulated: 20 walks, seed 7"), "{}", text(&report));
+
+    edit(directory.path(), |matrix| {
+        let row = matrix.rows.iter_mut().find(|row| row.simulated.is_some()).expect("a row");
+        row.simulated = row.simulated.map(|walks| Walks { seed: 8, ..walks });
+    });
+    let report = run(&options(directory.path())).expect("checked");
+    assert_eq!(report.exit_code(), 1);
+    assert!(text(&report).contains("the matrix has other walks"), "{}", text(&report));
 }
 
 #[test]

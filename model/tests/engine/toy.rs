@@ -12,6 +12,7 @@ use fencepost_fixtures::fencing::{Configure, Operation, State as TraceState};
 use fencepost_fixtures::trace::{Behaviour, Body, Header, Origin, Protocol as TraceProtocol, Step, TraceId};
 use fencepost_fixtures::{Document, KafkaError, Trace};
 use fencepost_model::protocol::{Aim, Catalogue, Claim, Configuration, Exported, Goal, Protocol, Tier, Walk};
+use fencepost_model::walks::Walks;
 use fencepost_model::world::{Action, ActionOf, World, WorldState};
 use serde::{Deserialize, Serialize};
 use stateright::actor::{Actor, Id, Out, model_timeout};
@@ -285,7 +286,7 @@ impl<const DEAD: bool> Protocol for AnyToy<DEAD> {
 }
 
 fn configuration<P>(name: &str, tier: Tier, protocol: P) -> Configuration<P> {
-    Configuration { name: name.to_owned(), tier, reason: "small", protocol }
+    Configuration { name: name.to_owned(), tier, reason: "small", walks: None, protocol }
 }
 
 fn id(text: &str) -> TraceId {
@@ -299,6 +300,10 @@ impl<const DEAD: bool> Catalogue for AnyToy<DEAD> {
             configuration("toy/careless/one-ask", Tier::Smoke, Self::new(Rule::Careless, 1)),
             configuration("toy/polite/lossy", Tier::Smoke, Self::new(Rule::Polite, 1).lossy()),
             configuration("toy/polite/three-asks", Tier::Full, Self::new(Rule::Polite, 3)),
+            Configuration {
+                walks: Some(Walks { seed: 7, number: 20, steps: 12 }),
+                ..configuration("toy/careless/walks", Tier::Full, Self::new(Rule::Careless, 3))
+            },
         ]
     }
 

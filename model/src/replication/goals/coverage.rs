@@ -190,6 +190,41 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "proposal-kept/lost-message-in-an-old-format",
+        &[
+            "2.7 the follower's log is within the leader's",
+            "3.3 row 1: the epoch's end is undefined",
+            "3.5 the earliest offset",
+        ],
+    ),
+    ("kip-320/format-goes-back", &["1.4 a record of an old format clears the epochs"]),
+    (
+        "proposal-kept/middle-of-a-batch",
+        &[
+            "1.6 a truncation inside a batch",
+            "1.7 a batch from below the log's end is refused",
+            "1.7 a batch that begins in the hole of a cut is refused",
+        ],
+    ),
+    ("batch-base-after-cut/middle-of-a-batch", &["1.6 a truncation inside a batch"]),
+    (
+        "proposal-kept/disk-away",
+        &[
+            "2.10 a future replica begins",
+            "2.10 a future replica truncates",
+            "2.10 a future replica copies a batch",
+            "2.10 a future replica takes the current one's place",
+            "2.10 a future replica is told that the current one has truncated",
+            "2.10 a future replica's disk goes offline",
+            "2.10 a future replica's disk is back",
+        ],
+    ),
+    ("proposal-kept/request-given-up", &["3.6 the connection is lost"]),
+    ("proposal-kept/controlled-shutdown", &["4.7 a broker shuts down"]),
+    ("proposal-kept/last-known-leader", &["4.7 the last known leader"]),
+    ("proposal-kept/unclean-elections", &["4.7 an unclean election"]),
+    ("proposal-kept/epoch-checkpoint-damaged", &["1.4 recovery finds epochs in the records"]),
+    (
         "kip-320-below-ibp-2.0/protocol-raised-at-a-lost-message",
         &["2.5 an answer about epochs of an earlier leader epoch"],
     ),

@@ -349,6 +349,7 @@ impl Module for AsyncIsr {
             name: format!("replication/tla-parity/async-isr/{replicas}-{max_offset}-{max_version}"),
             tier: Tier::Smoke,
             reason,
+            walks: None,
             protocol: Tla::new(Self { replicas, max_offset, max_version }),
         });
         configurations.into()

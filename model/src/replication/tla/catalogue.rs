@@ -62,6 +62,7 @@ fn configuration(
         name: format!("replication/tla-parity/{of}{plus}/{replicas}-{log_size}-{max_records}-{max_leader_epoch}"),
         tier,
         reason,
+        walks: None,
         protocol: Tla::new(Replication { variant, mutation, constants }),
     }
 }
