@@ -223,7 +223,6 @@ impl Client {
             (0..read).for_each(|offset| client.remember(first, offset));
             client.note_epoch(setting, first, 0);
             client.state = State::Fetching;
-            client.preferred = bounds.preferred;
             client.position = Position {
                 offset: read,
                 epoch: client.epoch(setting, first),
@@ -505,7 +504,8 @@ impl Client {
     fn fetched(&mut self, setting: &Setting, from: u8, fetch: &Fetch, fetched: Fetched, effect: &mut Effect) {
         let same_epoch = !setting.rules.late_fetch_checked || fetch.leader_epoch == self.position.leader_epoch;
         let same_topic = !setting.rules.late_fetch_checked || [NOBODY, self.known.topic].contains(&fetch.topic);
-        let same_epoch = same_epoch && same_topic;
+        let to_leader = from == self.position.leader || from == setting.bounds.preferred;
+        let same_epoch = same_epoch && same_topic && (to_leader || !setting.rules.late_fetch_checked);
         let current = self.state == State::Fetching && self.position.offset == fetch.offset && same_epoch;
         match fetched {
             Fetched::Records { .. } | Fetched::Preferred(_) if !current => effect.trail.mark(Label::FetchDropped),
@@ -538,6 +538,8 @@ impl Client {
                         self.idle = true;
                         self.throw(Thrown::OutOfRange(self.position.offset), effect);
                     }
+                    // A position that was sought since, without an epoch, has nothing to ask for.
+                    FetchError::Asks if self.position.epoch == UNDEFINED => {}
                     FetchError::Asks => {
                         self.state = State::AwaitValidation;
                         (self.waits, self.asking) = (false, NOBODY);
@@ -643,8 +645,11 @@ impl Client {
                 self.reset(strategy, &mut effect.trail);
             }
             Reaction::Throws(parts) => {
-                let Position { offset, epoch, .. } = self.position;
-                if parts == (EpochEnd { epoch, end: offset }) {
+                let Position { mut offset, epoch, .. } = self.position;
+                if setting.has(Mutant::DivergentAsPosition) && parts.end != UNDEFINED {
+                    offset = parts.end;
+                }
+                if offset != self.position.offset {
                     self.faults |= fault::UNTOLD;
                 }
                 self.told(log);
@@ -681,11 +686,12 @@ impl Client {
         };
         effect.trail.mark(Label::ResetDone);
         self.waits = false;
+        // The position takes the leader that is known before the epoch of the answer counts as seen.
+        let (leader, leader_epoch) = self.current_leader(setting);
         if setting.fenced() {
             self.saw(setting, epoch);
         }
         let epoch = if setting.rules.listed_epoch { epoch } else { UNDEFINED };
-        let (leader, leader_epoch) = self.current_leader(setting);
         self.state = State::Fetching;
         self.topic = self.known.topic;
         if self.base == UNDEFINED {

@@ -298,7 +298,7 @@ impl Cluster {
                 self.alone = 1;
                 for place in 0..setting.bounds.brokers {
                     let mut fresh = Broker::new(setting, 0, 0, false);
-                    (fresh.topic, fresh.leader_epoch) = (1, UNDEFINED);
+                    (fresh.topic, fresh.leader_epoch) = (1, 0);
                     if place == id {
                         fresh.lead(setting, 0, true);
                     }

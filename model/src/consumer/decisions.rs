@@ -6,7 +6,7 @@ use super::labels::{Label, Trail};
 use super::log::{Epoch, EpochEnd, Epochs, Offset, UNDEFINED};
 use super::message::{Heard, Position, Refusal, Spec};
 use super::mutant::Mutant;
-use super::rules::{Check, History, Identity, OnePair, Truncated};
+use super::rules::{Check, History, Identity, OnePair};
 use crate::replication::labels::Trail as CacheTrail;
 
 /// What a client does about an answer to its validation.
@@ -71,14 +71,7 @@ pub fn on_validation_reply(
     }
     if throws {
         // Only an end below the position says where the logs part.
-        return Reaction::Throws(match below {
-            _ if setting.has(Mutant::DivergentAsPosition) => EpochEnd { epoch: position.epoch, end: position.offset },
-            true => at,
-            false => EpochEnd::UNDEFINED,
-        });
-    }
-    if let (Truncated::ByPolicy, Some(strategy)) = (rules.truncated, policy) {
-        return Reaction::Resets(strategy);
+        return Reaction::Throws(if below { at } else { EpochEnd::UNDEFINED });
     }
     if at.epoch != position.epoch && rules.check == Check::EpochAndEnd {
         trail.mark(Label::OnePairDoesNotTell);

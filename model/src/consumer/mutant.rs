@@ -41,7 +41,7 @@ mutants! {
     ReplyAfterSeek = "reply-after-seek", "KAFKA-8429: an answer is used for a position that was sought after the question.";
     OldBrokersAwait = "old-brokers-await", "KAFKA-9724: with old brokers a position waits for a validation that is never asked for.";
     UndefinedIgnored = "undefined-ignored", "KAFKA-9840: an undefined answer leaves the position as it is.";
-    DivergentAsPosition = "divergent-as-position", "KAFKA-10113: the exception names the position as the place where the logs part.";
+    DivergentAsPosition = "divergent-as-position", "KAFKA-10113: the exception names the place where the logs part as the position.";
     ResetHasPosition = "reset-has-position", "KAFKA-10123: a position that waits for its reset counts as one.";
     EpochErrorThrown = "epoch-error-thrown", "The application is told of a leader epoch that is old or not known.";
     FutureEpochEndsAtLogEnd = "future-epoch-ends-at-log-end", "Redpanda #11864: an epoch in the future is answered with the log's end.";

@@ -245,7 +245,7 @@ pub(super) fn divergence(list: &mut List) {
     };
     rows.add(
         Full,
-        &[KIP_320, ORACLE],
+        &["epoch-cache", ORACLE],
         "three-brokers",
         "the thread's example: two brokers that were not in sync are elected one after the other, and the third leads again",
         several,

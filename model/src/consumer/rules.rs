@@ -38,15 +38,6 @@ pub enum OnePair {
     Latest,
 }
 
-/// Where a consumer with a policy goes when its log was truncated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Truncated {
-    /// Where the logs part, as far as the answer tells.
-    ToEnd,
-    /// Where `auto.offset.reset` says.
-    ByPolicy,
-}
-
 /// What the client remembers of the epochs that it read (7c, 7d).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
@@ -85,8 +76,6 @@ pub struct Rules {
     pub late_fetch_checked: bool,
     /// Whether an undefined answer means that nothing can be told, and the position stays.
     pub undefined_is_fine: bool,
-    /// Where a truncated consumer with a policy goes.
-    pub truncated: Truncated,
     /// Whether an epoch that was committed counts as seen although no metadata came before.
     pub committed_is_seen: bool,
     /// What is remembered.
@@ -114,7 +103,6 @@ const STRICT: Rules = Rules {
     check: Check::EpochAndEnd,
     late_fetch_checked: true,
     undefined_is_fine: false,
-    truncated: Truncated::ToEnd,
     committed_is_seen: true,
     history: History::OnePair,
     finds_offsets: false,
@@ -140,8 +128,7 @@ const NOT_AFTER_SEEK: Rules = Rules { detection: Detection::LeaderNotAfterSeek, 
 pub fn rules(variant: &str) -> Option<Rules> {
     Some(match variant {
         "no-epoch" => Rules { fenced: false, detection: Detection::None, identity: Identity::LeaderEpoch, ..JAVA },
-        KIP_320 => JAVA,
-        "librdkafka" => Rules { truncated: Truncated::ByPolicy, ..JAVA },
+        KIP_320 | "librdkafka" => JAVA,
         ORACLE => STRICT,
         "franz-go" => Rules { undefined_is_fine: true, late_fetch_checked: true, listed_epoch: true, ..JAVA },
         "leader-detects" => LEADER_DETECTS,

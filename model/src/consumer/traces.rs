@@ -110,7 +110,7 @@ fn document(
         title,
         protocol: ProtocolName::Consumer,
         variant: setting.variant.to_owned(),
-        mutant: (setting.mutant != Mutant::None).then(|| slip(setting.mutant).to_owned()),
+        mutant: (setting.mutant != Mutant::None).then(|| setting.mutant.name().to_owned()),
         holds_for: met_by(&rendered, setting)?,
         origin,
         twin: None,
@@ -118,20 +118,6 @@ fn document(
         decisive: Some(rendered.behaviour.steps.len()),
     };
     Ok(Document::Consumer(Trace { header, body: Body::Behaviour(rendered.behaviour) }))
-}
-
-/// What a slip is called in traces, where targets have to know it.
-fn slip(mutant: Mutant) -> &'static str {
-    match mutant {
-        Mutant::VersionIgnored => "old-brokers-asked",
-        Mutant::ReplyAfterSeek => "late-validation-used",
-        Mutant::UndefinedIgnored => "undefined-confirms",
-        Mutant::DivergentAsPosition => "divergent-offset-as-position",
-        Mutant::FutureEpochEndsAtLogEnd => "future-epoch-ends",
-        Mutant::ListsCurrentEpoch => "start-has-current-epoch",
-        Mutant::FollowerAnswers => "follower-tells-epoch-end",
-        other => other.name(),
-    }
 }
 
 /// An origin that the exporter replaces.
