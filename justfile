@@ -70,7 +70,11 @@ kafka VERSION="4.4.0":
     bash conformance/drivers/kafka/replay {{VERSION}}
     bash conformance/drivers/kafka/replay-at {{VERSION}}
 
-# The same on the four releases.
+# The traces of consumers on the newer of Kafka's two consumers; `kafka` has built its driver, and replayed them on the classic one.
+kafka-consumer VERSION="4.4.0":
+    bash conformance/drivers/kafka/replay-consumer {{VERSION}}
+
+# The same as `kafka` on the four releases.
 kafka-all: (kafka "4.4.0") (kafka "4.3.1") (kafka "4.2.1") (kafka "4.1.2")
 
 # Build the driver with a real broker behind it, and run its tests.
@@ -97,10 +101,14 @@ demo-lost-ack:
 python:
     cargo run --release -p fencepost-conformance -- smoke --target 'python3 conformance/drivers/python/fencing_functions.py'
 
+# The driver of franz-go, in Go: check, test and build it, replay every fixture on it, hold it against its expected deviations.
+franz-go:
+    bash conformance/drivers/franz-go/replay
+
 # Show a finding on Kafka's own classes: h1, h2, n1, n2, n3, n5, n6 or n8.
 finding NAME VERSION="4.4.0":
     bash conformance/drivers/kafka/finding {{NAME}} {{VERSION}}
 
-# Write docs/matrix.md: every fixture on the reference by variant, and on Kafka 4.1 to 4.4.
-matrix: kafka-all
+# Write docs/matrix.md: every fixture on the reference by variant, on Kafka 4.1 to 4.4, and on franz-go.
+matrix: kafka-all franz-go
     python3 docs/matrix.py

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes docs/matrix.md: every fixture on the reference by variant and on Kafka 4.1 to 4.4.
+"""Makes docs/matrix.md: every fixture on the reference by variant, on Kafka 4.1 to 4.4, and on franz-go.
 
-It needs the Kafka drivers and the release binary to be built (`just kafka-all`).  python3 docs/matrix.py
+It needs the drivers and the release binary to be built (`just kafka-all franz-go`).  python3 docs/matrix.py
 """
 import json
 import pathlib
@@ -26,6 +26,7 @@ columns = {variant: replay("--variant", variant) for variant in VARIANTS}
 for release, directory in RELEASES.items():
     jar = f"conformance/drivers/kafka/{directory}/fencepost-kafka-driver.jar"
     columns[f"Kafka {release}"] = replay("--target", f"java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -jar {jar}")
+columns["franz-go"] = replay("--target", "conformance/drivers/franz-go/target/driver")
 lines = [
     "# Fixtures and targets",
     "",

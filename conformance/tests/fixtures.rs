@@ -18,7 +18,7 @@ use fencepost_fixtures::replication::CONTROLLER;
 use fencepost_fixtures::trace::{Body, Trace};
 use fencepost_fixtures::variants;
 use fencepost_fixtures::{Document, Protocol, corpus};
-use fencepost_reference::{coordinator, replica, storage};
+use fencepost_reference::{client, coordinator, replica, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Slips of clients: what the coordinator does in their traces is its variant's.
@@ -44,7 +44,7 @@ fn can_slip(protocol: Protocol, slip: &str) -> bool {
         Protocol::Fencing => coordinator::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
         Protocol::Compaction => storage::mutation::Mutation::ALL.iter().any(|mutation| mutation.name() == slip),
         Protocol::Replication => replica::slip::Slip::ALL.iter().any(|known| known.name() == slip),
-        Protocol::Consumer => false,
+        Protocol::Consumer => client::slip::Slip::ALL.iter().any(|known| known.name() == slip),
     }
 }
 
@@ -54,12 +54,15 @@ fn replay(document: &Document, settings: Settings<'_>) -> Result<Replay, Failed>
     Ok(replay_document(document, &hello, &mut reference, settings))
 }
 
-/// The brokers at which a trace of replication has steps.
+/// The places at which a trace of several has steps: of replication the brokers, of consumers the consumer too.
 fn driven(document: &Document) -> BTreeSet<BrokerName> {
     match document {
         Document::Replication(Trace { body: Body::Behaviour(behaviour), .. }) => {
             let places = behaviour.steps.iter().filter_map(|step| step.at.clone());
             places.filter(|place| place.as_str() != CONTROLLER).collect()
+        }
+        Document::Consumer(Trace { body: Body::Behaviour(behaviour), .. }) => {
+            behaviour.steps.iter().filter_map(|step| step.at.clone()).collect()
         }
         _ => BTreeSet::new(),
     }
@@ -78,7 +81,7 @@ fn holds_exactly_where_it_says(document: &Document) -> Result<(), Failed> {
     if own.is_some_and(|slip| !can_slip(header.protocol, slip)) {
         return Err(format!("the reference knows no slip {}", own.unwrap_or_default()).into());
     }
-    // A slip of the coordinator, of the cleaner, or of a broker has to look the same in the reference. A trace of several
+    // A slip of the coordinator, of the cleaner, of a broker or of a client has to look the same in the reference. A trace of several
     // brokers has to be met by each of them alone as well, with the messages of the others as recorded.
     let alone = driven(document);
     for only in std::iter::once(None).chain(alone.iter().map(Some)) {

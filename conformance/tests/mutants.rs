@@ -11,7 +11,7 @@ use fencepost_conformance::implementation::{Implementation as _, Reference, repl
 use fencepost_conformance::replayer::Verdict;
 use fencepost_conformance::target::Settings;
 use fencepost_fixtures::{Document, Protocol, corpus};
-use fencepost_reference::{coordinator, replica, storage};
+use fencepost_reference::{client, coordinator, replica, storage};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The slips that no trace can show, each with its reason.
@@ -41,6 +41,7 @@ enum Slip {
     Coordinator(coordinator::Mutation),
     Log(storage::mutation::Mutation),
     Broker(replica::slip::Slip),
+    Client(client::slip::Slip),
 }
 
 impl Slip {
@@ -49,7 +50,8 @@ impl Slip {
         let coordinator = coordinator::Mutation::ALL.iter().copied().map(Self::Coordinator);
         let log = storage::mutation::Mutation::ALL.iter().copied().map(Self::Log);
         let broker = replica::slip::Slip::ALL.iter().copied().map(Self::Broker);
-        coordinator.chain(log).chain(broker).collect()
+        let client = client::slip::Slip::ALL.iter().copied().map(Self::Client);
+        coordinator.chain(log).chain(broker).chain(client).collect()
     }
 
     fn name(self) -> &'static str {
@@ -57,6 +59,7 @@ impl Slip {
             Self::Coordinator(mutation) => mutation.name(),
             Self::Log(mutation) => mutation.name(),
             Self::Broker(slip) => slip.name(),
+            Self::Client(slip) => slip.name(),
         }
     }
 
@@ -65,6 +68,7 @@ impl Slip {
             Self::Coordinator(_) => Protocol::Fencing,
             Self::Log(_) => Protocol::Compaction,
             Self::Broker(_) => Protocol::Replication,
+            Self::Client(_) => Protocol::Consumer,
         }
     }
 }

@@ -40,14 +40,16 @@ struct Message {
 
 impl Sequence {
     fn new<P: Protocol>(protocol: &P, walk: &Walk<P>) -> Self {
-        let actors = (0..protocol.actors().len()).map(|id| protocol.actor_name(narrow(id))).collect();
+        let actors = protocol.lanes();
         let mut messages = Vec::new();
         // Which messages are in flight, the oldest first: of two equal ones, the older arrives.
         let mut flying: Vec<(Envelope<P::Msg>, usize)> = Vec::new();
         let send = |flying: &mut Vec<_>, messages: &mut Vec<Message>, envelope: &Envelope<P::Msg>, sent| {
             flying.push((*envelope, messages.len()));
             let text = protocol.describe_message(&envelope.msg);
-            messages.push(Message { src: envelope.src, dst: envelope.dst, text, sent, ended: None, lost: false });
+            let lane = |id| protocol.lane(id, &envelope.msg);
+            let (src, dst) = (lane(envelope.src), lane(envelope.dst));
+            messages.push(Message { src, dst, text, sent, ended: None, lost: false });
         };
         if let Some((start, _)) = walk.first() {
             for envelope in &start.network {
@@ -70,9 +72,10 @@ impl Sequence {
                     messages[index].lost = true;
                     Event::Lost(index)
                 }),
-                Action::Timeout(actor, _) => {
-                    Some(Event::Local { actor: *actor, text: first_line(&protocol.describe_action(action)) })
-                }
+                Action::Timeout(actor, timer) => Some(Event::Local {
+                    actor: protocol.lane_of_timer(*actor, timer),
+                    text: first_line(&protocol.describe_action(action)),
+                }),
             };
             let described = || Event::Local { actor: 0, text: first_line(&protocol.describe_action(action)) };
             events.push(event.unwrap_or_else(described));

@@ -7,6 +7,7 @@
 //! | [`fencing`] | the protocol `fencing`: offset commits while partitions move |
 //! | [`compaction`] | the protocol `compaction`: delete horizons of tombstones and markers |
 //! | [`replication`] | the protocol `replication`: leader epochs, the high watermark and the ISR |
+//! | [`consumer`] | the protocol `consumer`: what a reader sees of a truncation |
 //! | [`registry`] | all protocols behind one type; configurations by name |
 //! | [`path`] | a path as a list of indices, and the walk along it |
 //! | [`runs`] | the count run and the shortest run, by Stateright's checker |
@@ -28,6 +29,7 @@
 pub mod check;
 pub mod cli;
 pub mod compaction;
+pub mod consumer;
 pub mod diagram;
 pub mod distributed;
 pub mod explore;

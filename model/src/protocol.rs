@@ -79,6 +79,20 @@ pub trait Protocol: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     fn describe_step(&self, before: &WorldState<Self>, action: &ActionOf<Self>, after: &WorldState<Self>) -> String;
     /// The name of the actor `id` in a diagram: `coordinator`, `a`, `b`.
     fn actor_name(&self, id: u8) -> String;
+    /// The columns of a diagram: one an actor, unless an actor stands for several places.
+    fn lanes(&self) -> Vec<String> {
+        (0..self.actors().len()).map(|id| self.actor_name(u8::try_from(id).unwrap_or(u8::MAX))).collect()
+    }
+    /// The column of the actor `id` as the sender or receiver of a message.
+    fn lane(&self, id: u8, msg: &Self::Msg) -> u8 {
+        let _ = msg;
+        id
+    }
+    /// The column in which something happens at the actor `id`.
+    fn lane_of_timer(&self, id: u8, timer: &Self::Timer) -> u8 {
+        let _ = timer;
+        id
+    }
     /// A message by name, for an arrow of a diagram: `heartbeat 2 {t-0}`.
     fn describe_message(&self, msg: &Self::Msg) -> String;
     /// A sequence diagram of a path, as SVG. The default draws one line an actor and one arrow a delivery.

@@ -12,6 +12,7 @@ use strsim::normalized_damerau_levenshtein;
 use timely::worker::Worker;
 
 use crate::compaction::Compaction;
+use crate::consumer::Consumer;
 use crate::diagram;
 use crate::distributed;
 use crate::distributed::fingerprint::{Encoder, Fingerprint, Width};
@@ -328,6 +329,7 @@ impl Registry {
             .with::<Fencing>()
             .with::<Compaction>()
             .with::<Replication>()
+            .with::<Consumer>()
             .with::<Tla<tla::variants::Replication>>()
             .with::<Tla<AsyncIsr>>()
     }

@@ -152,7 +152,7 @@ impl Process {
         }
         match replica.entry.state {
             FetchState::Truncating => self.truncate_future(replica).map(|()| false),
-            FetchState::Fetching => self.fetch_future(replica).map(|()| true),
+            FetchState::Fetching => self.fetch_future(replica),
         }
     }
 
@@ -182,7 +182,8 @@ impl Process {
         Ok(())
     }
 
-    fn fetch_future(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+    /// Whether it has fetched: a round that finds out where to go on ends without, and so without a swap.
+    fn fetch_future(&mut self, replica: &mut Replica) -> Result<bool, LogError> {
         let Replica { log, entry } = replica;
         let (start, end) = (self.log.log_start(), self.log.end_offset());
         if entry.offset < start || entry.offset > end {
@@ -195,7 +196,7 @@ impl Process {
                 }
             }
             entry.offset = log.end_offset();
-            return Ok(());
+            return Ok(false);
         }
         // At most one batch.
         let read = self.log.read(entry.offset, 0, Isolation::LogEnd)?;
@@ -208,7 +209,7 @@ impl Process {
         if start <= log.high_watermark() {
             log.advance_log_start(start)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The future replica takes the place of the current one, with its high watermark. One file tells which one is current,

@@ -59,15 +59,16 @@ impl Process {
     }
 
     /// Counts a follower's fetch: its end, then the ISR, then the high watermark. A fetch of an earlier incarnation is
-    /// refused.
+    /// refused while the later one is alive.
     pub(super) fn count_fetch(
         &mut self,
         follower: BrokerId,
         request: &FetchRequest,
         leader_end: Offset,
     ) -> Result<(), ErrorCode> {
+        // Of a broker that is fenced the epoch is not asked (`MetadataCache#getAliveBrokerEpoch`); eligibility looks again.
         let stale = self.brokers.get(follower).is_some_and(|broker| {
-            request.broker_epoch != BrokerEpoch::UNKNOWN && broker.broker_epoch > request.broker_epoch
+            !broker.fenced && request.broker_epoch != BrokerEpoch::UNKNOWN && broker.broker_epoch > request.broker_epoch
         });
         if stale && !self.slips(Slip::BrokerEpochIgnored) {
             return Err(ErrorCode::NotLeaderOrFollower);

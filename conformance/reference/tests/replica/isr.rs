@@ -290,7 +290,7 @@ fn a_lost_connection_sends_again_what_is_on_its_way_though_a_record_has_settled_
     let (mut cluster, first) = proposing(oracle());
     cluster.metadata(A, vec![record_at(5, Some(A), 1, &[A])]);
     cluster.input(A, Input::Fail(first.correlation));
-    assert_eq!(cluster.in_flight(A, Node::Controller), [first.content.clone()]);
+    assert_eq!(cluster.in_flight(A, Node::Controller), std::slice::from_ref(&first.content));
     let again = cluster.take(A, Node::Controller);
     cluster.deliver_message(answer(&again, Err(ErrorCode::StaleBrokerEpoch)));
     assert_eq!(cluster.in_flight(A, Node::Controller), [first.content], "of the request, and not of the partition");

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.kafka.compaction.CompactionFunction;
 import fencepost.kafka.compaction.CompactionTrace;
+import fencepost.kafka.consumer.ConsumerFunction;
 import fencepost.kafka.consumer.ConsumerTrace;
 import fencepost.kafka.replication.ReplicationFunction;
 import fencepost.kafka.replication.ReplicationTrace;
@@ -148,6 +149,9 @@ final class DriverProtocol {
     private Reply decide(String id, JsonNode given, JsonNode call) {
         if (id.startsWith(COMPACTION)) {
             return CompactionFunction.decide(given, call, logs);
+        }
+        if (id.startsWith(CONSUMER)) {
+            return ConsumerFunction.decide(given, call, groupProtocol);
         }
         return id.startsWith(REPLICATION) ? ReplicationFunction.decide(given, call, logs) : FunctionCall.decide(given, call);
     }

@@ -24,7 +24,7 @@ final class Hello {
         List.of("targets", "timers", "lagging_high_watermark", "static_members", "classic_members", "transactions",
             "leader_epochs", "bytes", "topics_change", "max_size", "rounds_in_steps", "restart", "crash_in_swap", "followers",
             "time_look_up", "segment_deletion", "producer_expiration", "cluster", "checkpoint_on_demand", "power_loss",
-            "checkpoint_damage", "request_timeouts", "truncation_effects").forEach(features::add);
+            "checkpoint_damage", "request_timeouts", "truncation_effects", "old_message_formats", "mixed_versions").forEach(features::add);
         if (KafkaRelease.hasAssignmentInterval()) {
             features.add("assignment_interval");
         }

@@ -15,18 +15,18 @@ final class Conversation {
     static final Path LOGS = LogDirectory.create(null);
     private static final AtomicInteger CONVERSATIONS = new AtomicInteger();
 
-    private final DriverProtocol driver = 
-        new DriverProtocol(LOGS.resolve("" + CONVERSATIONS.incrementAndGet()), Hello.CLASSIC);
+    private final DriverProtocol driver;
     private final String trace;
     private int step;
 
     /** A conversation that has not come to a trace yet. */
     Conversation() {
-        this("test");
+        this("test", Hello.CLASSIC);
     }
 
-    private Conversation(String trace) {
+    private Conversation(String trace, String groupProtocol) {
         this.trace = trace;
+        driver = new DriverProtocol(LOGS.resolve("" + CONVERSATIONS.incrementAndGet()), groupProtocol);
     }
 
     /** A conversation about a new coordinator. */
@@ -48,8 +48,17 @@ final class Conversation {
             "{'replicate':{'from':'A','to':['B','C']}}");
     }
 
+    /** A conversation about a consumer of that group protocol, without a reset policy, and brokers A and B. */
+    static Conversation ofConsumer(String groupProtocol) {
+        return begun(new Conversation("consumer/test", groupProtocol), "{'brokers':['A','B'],'reset':'none'}");
+    }
+
     private static Conversation begun(String trace, String configure) {
-        Conversation conversation = new Conversation(trace);
+        return begun(new Conversation(trace, Hello.CLASSIC), configure);
+    }
+
+    private static Conversation begun(Conversation conversation, String configure) {
+        String trace = conversation.trace;
         JsonNode answer = conversation.say("{'cmd':'reset','trace':'" + trace + "','configure':" + configure + "}");
         if (!answer.has("ok")) {
             throw new AssertionError(configure + " was answered with " + answer);

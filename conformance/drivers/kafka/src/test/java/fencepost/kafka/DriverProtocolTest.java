@@ -18,7 +18,7 @@ class DriverProtocolTest {
         boolean early = KafkaRelease.version().startsWith("4.1") || KafkaRelease.version().startsWith("4.2");
         assertEquals(0, hello.get("protocol_version").asInt());
         assertEquals(KafkaRelease.version(), hello.get("version").asText());
-        assertEquals(json("['fencing','compaction','replication']"), hello.get("protocols"));
+        assertEquals(json("['fencing','compaction','replication','consumer']"), hello.get("protocols"));
         // A new group starts at epoch 1 from 4.3 on (KAFKA-20268).
         assertEquals(early ? 1 : 2, hello.get("first_epoch").asInt());
     }

@@ -27,7 +27,6 @@ final class ConsumerMessages {
     private static final int NOT_SAID = -1;
     private static final int FIRST_TOPIC_ID = 1;
     private static final long TOPIC_IDS = 7;
-    private static final int FIRST_PORT = 9100;
     private static final String HOST = "localhost";
 
     private final BrokerNames names;
@@ -127,7 +126,7 @@ final class ConsumerMessages {
         MetadataResponseData data = new MetadataResponseData().setClusterId("cluster").setControllerId(1);
         List<Integer> ids = names.ids();
         ids.forEach(id -> data.brokers().add(new MetadataResponseData.MetadataResponseBroker()
-            .setNodeId(id).setHost(HOST).setPort(FIRST_PORT + id)));
+            .setNodeId(id).setHost(HOST).setPort(ConsumerTrace.FIRST_PORT + id)));
         int leader = names.idOrNobody(written.get("leader"));
         Errors error = leader == NOT_SAID ? Errors.LEADER_NOT_AVAILABLE : Errors.NONE;
         var partition = new MetadataResponseData.MetadataResponsePartition().setPartitionIndex(0).setErrorCode(error.code())

@@ -10,6 +10,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.internals.ConsumerMetadata;
 import org.apache.kafka.clients.consumer.internals.SubscriptionState;
+import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.common.utils.Time;
 
@@ -58,6 +59,16 @@ final class ConsumerRelease {
             managers = KafkaRelease.peek(thread, "requestManagers");
         }
         return (ApiVersions) KafkaRelease.peek(KafkaRelease.peek(managers, "offsetsRequestManager"), "apiVersions");
+    }
+
+    /** Of the newer consumer: that it was woken up after its poll had ended must not end its next call. */
+    static void forgetWakeup(KafkaConsumer<String, String> consumer) {
+        Object trigger = KafkaRelease.peek(KafkaRelease.peek(consumer, "delegate"), "wakeupTrigger");
+        try {
+            KafkaRelease.call(KafkaRelease.method(trigger.getClass(), "maybeTriggerWakeup", 0), trigger);
+        } catch (WakeupException forgotten) {
+            // This is how it forgets.
+        }
     }
 
     private static Constructor<?> constructor(Class<?> type, int arguments) {

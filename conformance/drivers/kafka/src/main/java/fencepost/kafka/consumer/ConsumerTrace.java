@@ -26,10 +26,10 @@ import org.apache.kafka.common.Node;
  */
 public final class ConsumerTrace implements Trace {
     private static final String CONSUMER = "consumer";
-    private static final short METADATA_VERSION = 13;
+    static final short METADATA_VERSION = 13;
     /** The last in which leader epochs are not reliable. */
     private static final short OLD_METADATA_VERSION = 8;
-    private static final int FIRST_PORT = 9100;
+    static final int FIRST_PORT = 9100;
     private static final int COORDINATOR = 1000;
     private static final int MOST_READS = 1000;
 
@@ -44,6 +44,8 @@ public final class ConsumerTrace implements Trace {
     private ReaderProcess process;
     private int processes;
     private boolean isAssigned;
+    /** Whether this process has heard of the topic. */
+    private boolean hasHeard;
     /** What was heard before there was an assignment; a client asks again when there is one. */
     private JsonNode heardBefore;
 
@@ -66,6 +68,7 @@ public final class ConsumerTrace implements Trace {
         process = new ReaderProcess(settings, processes, nodes, coordinator);
         labels.clear();
         isAssigned = false;
+        hasHeard = false;
         heardBefore = null;
     }
 
@@ -213,6 +216,7 @@ public final class ConsumerTrace implements Trace {
         process.consumer().assign(List.of(ReaderProcess.PARTITION));
         isAssigned = true;
         if (heardBefore != null) {
+            hasHeard = true;
             process.hear(messages.metadata(heardBefore, metadataVersion()));
         }
     }
@@ -251,8 +255,12 @@ public final class ConsumerTrace implements Trace {
             heardBefore = body;
             return ReaderProcess.Polled.NOTHING;
         }
+        // What is committed came with the assignment; Kafka asks for it when it is polled, which sends nothing else as long as
+        // no leader is known.
+        ReaderProcess.Polled before = hasHeard ? ReaderProcess.Polled.NOTHING : process.poll();
+        hasHeard = true;
         process.hear(messages.metadata(body, metadataVersion()));
-        return process.poll();
+        return before.thrown() == null ? process.poll() : before;
     }
 
     private short metadataVersion() {

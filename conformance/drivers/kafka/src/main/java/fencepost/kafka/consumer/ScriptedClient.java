@@ -38,19 +38,31 @@ final class ScriptedClient implements KafkaClient {
     private final Time time;
     private final List<Node> nodes;
     private final Coordinator coordinator;
+    private final boolean holdsFetched;
     private final Map<Integer, Sent> underWay = new LinkedHashMap<>();
     private final Map<String, Integer> inFlight = new HashMap<>();
     private final List<ClientResponse> ready = new ArrayList<>();
+    private final List<ClientResponse> held = new ArrayList<>();
     private final List<Sent> fresh = new ArrayList<>();
     private int correlation;
     private boolean isWoken;
     private long activity;
-    private long idlePolls;
+    private int idlePolls;
+    private int idleTimes;
+    private Runnable whenIdle;
 
-    ScriptedClient(Time time, List<Node> nodes, Coordinator coordinator) {
+    /**
+     * A network.
+     *
+     * @param holdsFetched whether the answer to a fetch waits until somebody who polls has nothing else to do. The newer
+     *     consumer's thread has then done what the poll asked it for, whichever of the two threads is faster; it may else fetch
+     *     again before or after a poll throws what was fetched.
+     */
+    ScriptedClient(Time time, List<Node> nodes, Coordinator coordinator, boolean holdsFetched) {
         this.time = time;
         this.nodes = nodes;
         this.coordinator = coordinator;
+        this.holdsFetched = holdsFetched;
     }
 
     /** The requests that were sent since this was asked last. */
@@ -65,17 +77,35 @@ final class ScriptedClient implements KafkaClient {
         return activity;
     }
 
-    /** How often somebody looked, since something was sent or has arrived last, and found nothing. */
-    synchronized long idlePolls() {
-        return ready.isEmpty() ? idlePolls : 0;
+    /** What to do, once, when somebody has looked so often from now on, or since something happened last, and found nothing. */
+    synchronized void whenIdle(int times, Runnable what) {
+        idleTimes = times;
+        idlePolls = 0;
+        whenIdle = what;
+        isWoken = true;
+        notifyAll();
     }
 
     /** The answer to a request arrives, or its failure where there is none; nothing happens if it is no longer under way. */
     synchronized void complete(int correlationId, AbstractResponse body) {
         Sent sent = underWay.remove(correlationId);
         if (sent != null) {
-            arrive(sent, body);
+            (holdsFetched && sent.body().apiKey() == ApiKeys.FETCH ? held : ready).add(response(sent, body));
+            changed();
         }
+    }
+
+    /** What is held goes on. */
+    synchronized void release() {
+        if (!held.isEmpty()) {
+            ready.addAll(held);
+            held.clear();
+            changed();
+        }
+    }
+
+    synchronized boolean isHolding() {
+        return !held.isEmpty();
     }
 
     /** The request, while it is under way. */
@@ -89,12 +119,10 @@ final class ScriptedClient implements KafkaClient {
         fresh.clear();
     }
 
-    private void arrive(Sent sent, AbstractResponse body) {
+    private ClientResponse response(Sent sent, AbstractResponse body) {
         ClientRequest request = sent.request();
-        long now = time.milliseconds();
-        ready.add(new ClientResponse(request.makeHeader(sent.body().version()), request.callback(), request.destination(),
-            request.createdTimeMs(), now, body == null, null, null, body));
-        changed();
+        return new ClientResponse(request.makeHeader(sent.body().version()), request.callback(), request.destination(),
+            request.createdTimeMs(), time.milliseconds(), body == null, null, null, body);
     }
 
     private void changed() {
@@ -111,7 +139,7 @@ final class ScriptedClient implements KafkaClient {
         changed();
         Optional<AbstractResponse> answer = coordinator.answer(sent.body());
         if (answer.isPresent()) {
-            arrive(sent, answer.get());
+            ready.add(response(sent, answer.get()));
             return;
         }
         underWay.put(request.correlationId(), sent);
@@ -122,7 +150,20 @@ final class ScriptedClient implements KafkaClient {
     public List<ClientResponse> poll(long timeoutMs, long now) {
         List<ClientResponse> arrived = take(timeoutMs);
         arrived.forEach(ClientResponse::onComplete);
+        Runnable idle = takeIdle();
+        if (idle != null) {
+            idle.run();
+        }
         return arrived;
+    }
+
+    private synchronized Runnable takeIdle() {
+        if (whenIdle == null || idlePolls < idleTimes) {
+            return null;
+        }
+        Runnable idle = whenIdle;
+        whenIdle = null;
+        return idle;
     }
 
     private synchronized List<ClientResponse> take(long timeoutMs) {
@@ -247,10 +288,5 @@ final class ScriptedClient implements KafkaClient {
 
     @Override
     public void close() {
-    }
-
-    /** Whether a request of this kind can stand in a trace. */
-    static boolean isOfATrace(ApiKeys key) {
-        return key == ApiKeys.FETCH || key == ApiKeys.OFFSET_FOR_LEADER_EPOCH || key == ApiKeys.LIST_OFFSETS;
     }
 }

@@ -183,6 +183,9 @@ final class Broker {
         if (isUp) {
             throw new IllegalArgumentException("the broker is up");
         }
+        if (how.has("rules")) {
+            throw new Skipped("a broker that comes up with another release");
+        }
         brokerEpoch = how.path("broker_epoch").asLong(brokerEpoch);
         DamagedDisk disk = new DamagedDisk(directory.resolve(Topic.PARTITION.toString()));
         if (how.hasNonNull("keep")) {

@@ -33,6 +33,9 @@ public final class ReplicationTrace implements Trace {
 
     /** A trace whose brokers' directories lie below a directory. */
     public ReplicationTrace(JsonNode configure, Path logs) {
+        if (configure.has("rules") || configure.has("old_message_format")) {
+            throw new Skipped("brokers of another release, or formats before 0.11");
+        }
         names = new BrokerNames(configure.path("brokers"));
         int minIsr = configure.path("min_isr").asInt();
         for (String name : names.all()) {
