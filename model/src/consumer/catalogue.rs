@@ -27,6 +27,7 @@ impl List {
             name: format!("consumer/{variant}{plus}/{name}"),
             tier,
             reason,
+            walks: None,
             protocol: Consumer::new(Setting { variant, rules, mutant, bounds }),
         });
     }
