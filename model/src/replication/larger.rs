@@ -87,24 +87,6 @@ pub(super) fn larger(list: &mut List) {
         Bounds { chosen: 1, epochs: 1, shrinks: 1, writes: [1, 0, 0, 0], min_isr: 1, ..Bounds::THREE },
     );
     rows.add(
-        Full,
-        &[ORACLE],
-        "eligible-replicas",
-        "KIP-966: three brokers, two taken for dead, one of them loses its disk",
-        Bounds {
-            elr: true,
-            fences: 2,
-            fenced: 0b110,
-            unfences: 1,
-            crashes: [1, 0, 0, 0],
-            lossy: 0b001,
-            epochs: 3,
-            start: Start { records: 1, ..Bounds::THREE.start },
-            writes: [0; 4],
-            ..Bounds::THREE
-        },
-    );
-    rows.add(
         Smoke,
         &[KAFKA, ORACLE],
         "two-brokers-crash",
