@@ -50,6 +50,7 @@ pub enum Thrown {
 
 /// What the consumer and its application remember.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one thing that is remembered or not")]
 pub struct Client {
     /// The state.
     pub state: State,
@@ -225,9 +226,9 @@ impl Client {
             client.state = State::Fetching;
             client.position = Position {
                 offset: read,
-                epoch: client.epoch(setting, first),
+                epoch: Self::epoch(setting, first),
                 leader: 0,
-                leader_epoch: client.epoch_of_leader(setting, first),
+                leader_epoch: Self::epoch_of_leader(setting, first),
             };
         } else if bounds.targets.contains(&Target::End) {
             // The application has sought the end.
@@ -250,17 +251,17 @@ impl Client {
     }
 
     /// The epoch of a record, as the variant remembers it.
-    fn epoch(&self, setting: &Setting, epoch: Epoch) -> Epoch {
+    fn epoch(setting: &Setting, epoch: Epoch) -> Epoch {
         if setting.rules.detection == Detection::None { UNDEFINED } else { setting.bounds.visible(epoch) }
     }
 
-    fn epoch_of_leader(&self, setting: &Setting, epoch: Epoch) -> Epoch {
+    fn epoch_of_leader(setting: &Setting, epoch: Epoch) -> Epoch {
         if setting.fenced() { epoch } else { UNDEFINED }
     }
 
     /// Remembers where an epoch begins.
     fn note_epoch(&mut self, setting: &Setting, epoch: Epoch, offset: Offset) {
-        if setting.rules.history != History::OnePair && self.epoch(setting, epoch) != UNDEFINED {
+        if setting.rules.history != History::OnePair && Self::epoch(setting, epoch) != UNDEFINED {
             self.history.assign(epoch, offset, &mut CacheTrail::default());
         }
     }
@@ -271,7 +272,7 @@ impl Client {
         if self.known.leader == NOBODY || setting.fenced() && self.known.epoch < self.last_seen {
             return (NOBODY, if setting.fenced() { self.last_seen } else { UNDEFINED });
         }
-        (self.known.leader, self.epoch_of_leader(setting, self.known.epoch))
+        (self.known.leader, Self::epoch_of_leader(setting, self.known.epoch))
     }
 
     /// An epoch was seen elsewhere than in metadata (`Metadata#updateLastSeenEpochIfNewer`).
@@ -462,17 +463,13 @@ impl Client {
         effect.trail.mark(Label::TopicLost);
         self.history = Epochs::default();
         let Position { offset, epoch, .. } = self.position;
-        match setting.bounds.reset {
-            Some(strategy) => {
-                self.told(None);
-                self.reset(strategy, &mut effect.trail);
-            }
-            None => {
-                self.told(None);
-                self.reset(Spec::Earliest, &mut effect.trail);
-                self.throw(Thrown::Truncation(offset, epoch, EpochEnd::UNDEFINED), effect);
-                self.idle = true;
-            }
+        self.told(None);
+        if let Some(strategy) = setting.bounds.reset {
+            self.reset(strategy, &mut effect.trail);
+        } else {
+            self.reset(Spec::Earliest, &mut effect.trail);
+            self.throw(Thrown::Truncation(offset, epoch, EpochEnd::UNDEFINED), effect);
+            self.idle = true;
         }
     }
 
@@ -569,7 +566,7 @@ impl Client {
                 self.hand_out(setting, log, ghost, offset, record);
             }
             self.note_epoch(setting, record.epoch(), offset);
-            self.position.epoch = self.epoch(setting, record.epoch());
+            self.position.epoch = Self::epoch(setting, record.epoch());
         }
         self.position.offset = to;
     }
@@ -777,7 +774,7 @@ impl Client {
         let last = (setting.rules.detection == Detection::Leader && self.position.epoch != UNDEFINED)
             .then_some(self.position.epoch);
         let remembered = known.or(last);
-        let given = self.epoch(setting, epoch);
+        let given = Self::epoch(setting, epoch);
         let epoch = if given == UNDEFINED { remembered.unwrap_or(UNDEFINED) } else { given };
         effect.trail.mark(if epoch == UNDEFINED { Label::SeeksOffset } else { Label::SeeksPair });
         if setting.fenced() {

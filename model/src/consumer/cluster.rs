@@ -50,9 +50,18 @@ impl Hash for Cluster {
         }
         let flags = self.topic | u8::from(self.unclean) << 1 | self.ended << 2;
         let [clean, unclean, told] = self.spent;
-        let [a, b, c] = self.followed;
-        let [d, e, f] = self.appended;
-        hasher.write(&[flags, self.alone, clean | unclean << 4, told, a | b << 3, c, d | e << 4, f]);
+        let [followed, of_b, of_c] = self.followed;
+        let [appended, by_b, by_c] = self.appended;
+        hasher.write(&[
+            flags,
+            self.alone,
+            clean | unclean << 4,
+            told,
+            followed | of_b << 3,
+            of_c,
+            appended | by_b << 4,
+            by_c,
+        ]);
     }
 }
 

@@ -90,7 +90,7 @@ fn can_seek(client: &Client, target: Target) -> bool {
     match target {
         Target::Divergence | Target::DivergenceOffset => parts.is_some_and(|parts| parts.end != UNDEFINED),
         // Where nothing is known the application begins anew.
-        Target::Beginning => matches!(client.thrown, Some(_)) && parts.is_none_or(|parts| parts.end == UNDEFINED),
+        Target::Beginning => client.thrown.is_some() && parts.is_none_or(|parts| parts.end == UNDEFINED),
         Target::Stored | Target::StoredOffset | Target::Nearest => client.committed.0 != UNDEFINED,
         Target::Found => false,
         Target::Offset(_) | Target::Pair(..) | Target::End => true,

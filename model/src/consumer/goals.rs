@@ -181,7 +181,7 @@ const BROKEN: &[Broken] = &[
     (
         "leader-epoch-alone/topic-created-anew",
         "The topic is created anew, and its leader epochs start again",
-        &["P5-told", "P5-zombie", "P5-ALO"],
+        &["P5-zombie", "P5-ALO"],
         &["KIP-232"],
         true,
     ),
@@ -225,13 +225,6 @@ const BROKEN: &[Broken] = &[
         "An answer is used for a position that was sought after the question",
         &["P5-calm"],
         &["KAFKA-8429"],
-        true,
-    ),
-    (
-        "strict+old-brokers-await/old-brokers",
-        "A position waits for a validation that nobody asks for",
-        &["P7d"],
-        &["KAFKA-9724"],
         true,
     ),
     (
@@ -296,10 +289,21 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     ("strict/replaced-record-no-policy", &["3 another epoch was answered"]),
     ("strict/preferred-replica", &["4 the consumer goes to the replica", "4 the high watermark rises"]),
+    (
+        "strict/replaced-record",
+        &["4 the request's epoch is older", "4 an error that asks for metadata", "4 an answer without records"],
+    ),
+    ("no-epoch/clean-elections", &["4 not the leader"]),
+    ("strict/replaced-record-no-policy", &["2 the application seeks to an edge"]),
     ("strict/answer-after-a-seek", &["3 an answer for another position is dropped"]),
     (
         "strict/clean-elections",
-        &["7 a clean election", "7 who led before follows", "7 a follower takes over what the leader has"],
+        &[
+            "7 a clean election",
+            "7 who led before follows",
+            "7 a follower takes over what the leader has",
+            "7 a follower truncates",
+        ],
     ),
     ("strict/committed-with-epoch", &[]),
     (

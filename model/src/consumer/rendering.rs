@@ -277,17 +277,14 @@ impl<'a> Rendering<'a> {
             Timer::Append(id) | Timer::AppendTransactional(id) | Timer::EndTransaction(id, _) => {
                 let from = before.actors.cluster.broker(id).log.end();
                 let log = self.broker(id).log;
-                let operation = match timer {
-                    Timer::EndTransaction(_, commit) => {
-                        Operation::EndTransaction(EndTransaction { producer: parsed("p")?, commit })
-                    }
-                    _ => {
-                        let appended = log.iter().filter(|(offset, _)| *offset >= from);
-                        let records = appended.map(|(offset, record)| record_name(offset, record));
-                        let transactional = matches!(timer, Timer::AppendTransactional(_));
-                        let producer = transactional.then(|| parsed("p")).transpose()?;
-                        Operation::Append(Append { records: records.collect::<Result<_, _>>()?, producer })
-                    }
+                let operation = if let Timer::EndTransaction(_, commit) = timer {
+                    Operation::EndTransaction(EndTransaction { producer: parsed("p")?, commit })
+                } else {
+                    let appended = log.iter().filter(|(offset, _)| *offset >= from);
+                    let records = appended.map(|(offset, record)| record_name(offset, record));
+                    let transactional = matches!(timer, Timer::AppendTransactional(_));
+                    let producer = transactional.then(|| parsed("p")).transpose()?;
+                    Operation::Append(Append { records: records.collect::<Result<_, _>>()?, producer })
                 };
                 let answer = Answer { offset: Some(i64::from(from)), ..Answer::default() };
                 self.step(&words::broker(id), operation, Some(answer), none())
@@ -326,7 +323,7 @@ impl<'a> Rendering<'a> {
                 self.polled(Operation::Fail(request), effect)
             }
             Timer::Seek(target) => {
-                let operation = self.sought(&before.actors.client, target)?;
+                let operation = sought(&before.actors.client, target);
                 self.push(PLACE, operation, None, BTreeMap::new(), None)?;
                 self.polled(Operation::Poll(NOTHING), effect)
             }
@@ -358,26 +355,6 @@ impl<'a> Rendering<'a> {
             }
             _ => Err("this happens at brokers".to_owned()),
         }
-    }
-
-    fn sought(&self, before: &Client, target: Target) -> Result<Operation, String> {
-        let parts = match before.thrown {
-            Some(Thrown::Truncation(_, _, at)) => at,
-            _ => EpochEnd::UNDEFINED,
-        };
-        let (stored, epoch, _) = before.committed;
-        Ok(match target {
-            Target::Offset(offset) => Operation::Seek(place(offset, UNDEFINED)),
-            Target::Pair(offset, epoch) => Operation::Seek(place(offset, epoch)),
-            Target::Beginning => Operation::SeekTo(Edge::Beginning),
-            Target::End => Operation::SeekTo(Edge::End),
-            Target::Divergence => Operation::Seek(place(parts.end, parts.epoch)),
-            Target::DivergenceOffset => Operation::Seek(place(parts.end, UNDEFINED)),
-            Target::Stored => Operation::Seek(place(stored, epoch)),
-            Target::StoredOffset => Operation::Seek(place(stored, UNDEFINED)),
-            Target::Found => Operation::Seek(place(before.found, UNDEFINED)),
-            Target::Nearest => Operation::SeekToNearest(Behind { offset: i64::from(stored), epoch: i32::from(epoch) }),
-        })
     }
 
     /// A step in which the application polls.
@@ -417,6 +394,10 @@ impl<'a> Rendering<'a> {
         sends: BTreeMap<MessageName, Message>,
         state: Option<State>,
     ) -> Result<(), String> {
+        #[expect(
+            clippy::zero_sized_map_values,
+            reason = "the field is every protocol's; here nothing completes later"
+        )]
         self.steps.push(Step {
             at: Some(parsed(at)?),
             operation,
@@ -542,6 +523,27 @@ impl<'a> Rendering<'a> {
         let epoch = self.world.protocol.setting.bounds.visible(record.epoch());
         let producer = (record.kind() != Kind::Plain).then(|| parsed("p")).transpose()?;
         Ok(LogRecord { offset: i64::from(offset), epoch: i32::from(epoch), id: record_name(offset, record)?, producer })
+    }
+}
+
+/// What the application does that seeks.
+fn sought(before: &Client, target: Target) -> Operation {
+    let parts = match before.thrown {
+        Some(Thrown::Truncation(_, _, at)) => at,
+        _ => EpochEnd::UNDEFINED,
+    };
+    let (stored, epoch, _) = before.committed;
+    match target {
+        Target::Offset(offset) => Operation::Seek(place(offset, UNDEFINED)),
+        Target::Pair(offset, epoch) => Operation::Seek(place(offset, epoch)),
+        Target::Beginning => Operation::SeekTo(Edge::Beginning),
+        Target::End => Operation::SeekTo(Edge::End),
+        Target::Divergence => Operation::Seek(place(parts.end, parts.epoch)),
+        Target::DivergenceOffset => Operation::Seek(place(parts.end, UNDEFINED)),
+        Target::Stored => Operation::Seek(place(stored, epoch)),
+        Target::StoredOffset => Operation::Seek(place(stored, UNDEFINED)),
+        Target::Found => Operation::Seek(place(before.found, UNDEFINED)),
+        Target::Nearest => Operation::SeekToNearest(Behind { offset: i64::from(stored), epoch: i32::from(epoch) }),
     }
 }
 
