@@ -190,14 +190,11 @@ impl World {
                 let committed = self.client.committed();
                 self.known = self.heard;
                 self.input(Input::Restart, None)?;
-                match committed {
-                    Some(_) => self.input(Input::Assign { committed, history: Vec::new() }, None),
-                    None => {
-                        self.told();
-                        let start = Some(Place { offset: Offset(0), epoch: None });
-                        self.input(Input::Assign { committed: start, history: Vec::new() }, None)
-                    }
+                if committed.is_none() {
+                    self.told();
                 }
+                let committed = committed.or(Some(Place { offset: Offset(0), epoch: None }));
+                self.input(Input::Assign { committed, history: Vec::new() }, None)
             }
         }
     }
@@ -254,7 +251,7 @@ impl World {
         let position = self.client.position().map(|position| position.offset);
         match returned {
             Some(Returned::Records(records)) => {
-                self.check_records(&records, log.ok_or("records without an answer")?)?
+                self.check_records(&records, log.ok_or("records without an answer")?)?;
             }
             Some(Returned::Thrown(exception)) => self.check_alarm(exception, log)?,
             Some(Returned::Found(_)) | None => {
