@@ -135,7 +135,6 @@ impl Broker {
         }
         if setting.rules.leader_detects() && fetch.last_epoch != UNDEFINED {
             if self.leader_epoch < fetch.last_epoch {
-                trail.mark(Label::ExpectedUnknown);
                 return Fetched::Error(Refusal::UnknownLeaderEpoch);
             }
             let larger = self.epochs.iter().find(|(epoch, _)| *epoch > fetch.last_epoch);
@@ -207,10 +206,7 @@ impl Broker {
                 let epoch = if setting.has(Mutant::ListsCurrentEpoch) { visible } else { epoch_of(0) };
                 Ok((0, epoch))
             }
-            Spec::Latest | Spec::At(_) if !begun => {
-                trail.mark(Label::ListNotYet);
-                Err(Refusal::OffsetNotAvailable)
-            }
+            Spec::Latest | Spec::At(_) if !begun => Err(Refusal::OffsetNotAvailable),
             Spec::Latest => {
                 trail.mark(Label::ListLatest);
                 Ok((latest, visible))

@@ -476,7 +476,6 @@ impl Client {
     fn on_new_leader(&mut self, setting: &Setting, effect: &mut Effect) {
         let (leader, leader_epoch) = self.current_leader(setting);
         if leader == NOBODY {
-            effect.trail.mark(Label::LeaderUnknown);
             return;
         }
         let has_position = match self.state {
@@ -660,7 +659,6 @@ impl Client {
         self.asking = NOBODY;
         self.idle = true;
         let Ok((at, _)) = answer else {
-            effect.trail.mark(Label::FindRefused);
             return;
         };
         effect.trail.mark(Label::Found);

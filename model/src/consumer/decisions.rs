@@ -96,7 +96,6 @@ pub fn divergence(history: &Epochs, end: Offset, at: EpochEnd, trail: &mut Trail
     let own = history.end_of(at.epoch, end, &mut CacheTrail::default());
     if own.end == UNDEFINED {
         // Only where nothing is remembered of so early an epoch.
-        trail.mark(Label::WalkUnknown);
         return (at.end.min(end), at.epoch, true);
     }
     if own.epoch == at.epoch {

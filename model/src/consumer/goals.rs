@@ -294,6 +294,7 @@ const ROWS: &[(&str, &[&str])] = &[
         &["4 the request's epoch is older", "4 an error that asks for metadata", "4 an answer without records"],
     ),
     ("no-epoch/clean-elections", &["4 not the leader"]),
+    ("strict/preferred-replica-lags", &["4 out of range at a replica"]),
     ("strict/replaced-record-no-policy", &["2 the application seeks to an edge"]),
     ("strict/answer-after-a-seek", &["3 an answer for another position is dropped"]),
     (

@@ -1,4 +1,8 @@
 //! What the coverage counts: which rows of the tables of `docs/consumers.md` a step went through.
+//!
+//! What no behaviour of the configurations comes to has no label: an expected epoch above the broker's (the leader epoch
+//! of the request is refused before), a latest offset that is not told yet, metadata without a leader, a look-up that is
+//! refused, and an answer of an epoch below all that is remembered.
 
 macro_rules! labels {
     ($($name:ident = $text:literal,)*) => {
@@ -31,7 +35,6 @@ labels! {
     Unknown = "4 the request's epoch is newer",
     NotLeader = "4 not the leader",
     OtherTopic = "8 a fetch for another topic",
-    ExpectedUnknown = "7a the expected epoch is newer",
     LeaderDetects = "7a a larger epoch starts below the offset",
     SentToReplica = "4 the consumer is sent to a replica",
     OutOfRange = "4 a fetch above the log's end",
@@ -41,7 +44,6 @@ labels! {
     EndExact = "3 an epoch's end",
     EndFloor = "3 the end of the floor of an epoch that is not known",
     ListEarliest = "2 the earliest offset",
-    ListNotYet = "2 the latest offset is not told yet",
     ListLatest = "2 the latest offset",
     ListTime = "7 the offset of a time",
     Validates = "1 a position is to be validated",
@@ -53,7 +55,6 @@ labels! {
     CommittedWithEpoch = "5 a committed offset with its epoch",
     OldConnection = "5 an answer that nobody waits for",
     TopicLost = "8 the position's topic is no more",
-    LeaderUnknown = "2 no leader is known",
     NoPositionToValidate = "2 a new leader while there is no position",
     SameLeader = "2 the same leader and leader epoch",
     NewLeader = "2 another leader or leader epoch",
@@ -63,7 +64,6 @@ labels! {
     HandedOut = "4 records are handed out",
     PassedOver = "9 a marker or an aborted record is passed over",
     ValidationDropped = "3 an answer for another position is dropped",
-    FindRefused = "7e a look-up is refused",
     Found = "7e an offset is looked up",
     ResetDropped = "2 an answer to another reset is dropped",
     ResetRefused = "2 the question for an offset is refused",
@@ -83,7 +83,6 @@ labels! {
     ValidationBelow = "3 the end is below the position",
     ValidationOtherEpoch = "3 another epoch was answered",
     OnePairDoesNotTell = "7 one pair does not tell where the logs part",
-    WalkUnknown = "7c nothing is remembered of so early an epoch",
     WalkFound = "7c the walk finds the epoch",
     WalkAgain = "7c the walk goes on",
     FetchAsksMetadata = "4 an error that asks for metadata",

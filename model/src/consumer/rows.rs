@@ -112,6 +112,13 @@ pub(super) fn clients(list: &mut List) {
         "KIP-392: the leader sends the consumer to a follower, which lags; another one is elected",
         Bounds { start: replica, preferred: 1, clean: 1, unclean: 1, follows: [1, 1, 0], metadata: 2, ..Bounds::BASE },
     );
+    rows.add(
+        Smoke,
+        &[KIP_320, ORACLE],
+        "preferred-replica-lags",
+        "KIP-392: the follower that the consumer is sent to has less than it has read",
+        Bounds { start: read(2, 1, 2), preferred: 1, follows: [0, 1, 0], appends: [1, 1, 0], ..Bounds::BASE },
+    );
 }
 
 /// Positions with and without an epoch.
