@@ -137,8 +137,10 @@ func (d *driver) prepare(do *doing) error {
 		}
 		synctest.Wait()
 		if do.Do.polls() {
-			// What was sent is lost, has failed, and was waited for.
-			d.consumer.pause()
+			// What was sent is lost, has failed, and was waited for. Before the partition is assigned there is no client.
+			if d.consumer != nil {
+				d.consumer.pause()
+			}
 			d.cluster.lose()
 			d.pass(waits, false)
 		}
