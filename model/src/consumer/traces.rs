@@ -3,7 +3,7 @@
 //! Which variants meet a trace is found when it is made, by making the same choices under each of them: equal steps are a
 //! trace that is met.
 
-use fencepost_fixtures::consumer::{Consumer as Vocabulary, State};
+use fencepost_fixtures::consumer::{Consumer as Vocabulary, Content, Operation, State};
 use fencepost_fixtures::trace::{Behaviour, Body, Header, Origin, Protocol as ProtocolName, Step, Trace, TraceId};
 use fencepost_fixtures::variants;
 use fencepost_fixtures::{Document, KafkaError};
@@ -85,12 +85,33 @@ fn meets(rendered: &Rendered, theirs: Setting) -> Result<bool, String> {
     Ok(rendering.steps.len() == rendered.behaviour.steps.len())
 }
 
+/// Whether a variant differs from the oracle only by a call of the application which the trace does not have: what its
+/// application would do by itself is another behaviour, but the client does what the trace says.
+fn lacks_its_call(variant: &str, rendered: &Rendered) -> bool {
+    let mut operations = rendered.behaviour.steps.iter().map(|step| &step.operation);
+    match variant {
+        "seek-to-nearest" => !operations.any(|operation| matches!(operation, Operation::SeekToNearest(_))),
+        "history-kept" => {
+            operations.any(|operation| matches!(operation, Operation::Assign(assign) if assign.history.is_none()))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a broker refuses a request for another topic, which takes topic ids.
+fn refuses_a_topic(rendered: &Rendered) -> bool {
+    let mut sent = rendered.behaviour.steps.iter().flat_map(|step| step.sends.values());
+    sent.any(|message| matches!(message.content, Content::FetchReply(Err(KafkaError::UnknownTopicId))))
+}
+
 fn met_by(rendered: &Rendered, setting: &Setting) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
+    let Some(right) = under(setting, ORACLE) else { return Ok(names) };
+    let right_meets = meets(rendered, right)?;
     for variant in variants::of(ProtocolName::Consumer) {
-        if let Some(theirs) = under(setting, variant.name)
-            && meets(rendered, theirs)?
-        {
+        let Some(theirs) = under(setting, variant.name) else { continue };
+        let meets = meets(rendered, theirs)? || right_meets && lacks_its_call(variant.name, rendered);
+        if meets && !(variant.name == "partition-epoch" && refuses_a_topic(rendered)) {
             names.push(variant.name.to_owned());
         }
     }
