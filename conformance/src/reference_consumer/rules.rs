@@ -4,7 +4,7 @@ use fencepost_fixtures::Protocol;
 use fencepost_fixtures::consumer::ResetPolicy;
 use fencepost_fixtures::variants::{
     self, Confirmation, ConsumerRules, Detection, EpochMemory, LateFetch, Lookup, ResetEpoch, TopicIdentity,
-    TruncatedPosition, UndefinedAnswer, UnknownDivergence,
+    UndefinedAnswer, UnknownDivergence,
 };
 use fencepost_reference::client::rules as reference;
 use fencepost_reference::client::slip::Slip;
@@ -70,10 +70,6 @@ fn of_client(rules: &ConsumerRules) -> reference::Rules {
         undefined: match rules.undefined {
             UndefinedAnswer::Truncated => reference::UndefinedAnswer::Truncated,
             UndefinedAnswer::CannotTell => reference::UndefinedAnswer::CannotTell,
-        },
-        truncated: match rules.truncated {
-            TruncatedPosition::EpochEnd => reference::TruncatedPosition::EpochEnd,
-            TruncatedPosition::ByPolicy => reference::TruncatedPosition::ByPolicy,
         },
         slip: None,
     }

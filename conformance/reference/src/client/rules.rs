@@ -101,15 +101,6 @@ pub enum UndefinedAnswer {
     CannotTell,
 }
 
-/// Where a client with a policy goes on when it knows where the logs part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TruncatedPosition {
-    /// There.
-    EpochEnd,
-    /// By the policy all the same.
-    ByPolicy,
-}
-
 /// `auto.offset.reset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResetPolicy {
@@ -142,8 +133,6 @@ pub struct Rules {
     pub unknown: UnknownDivergence,
     /// What an undefined answer says.
     pub undefined: UndefinedAnswer,
-    /// Where to go on without doubt.
-    pub truncated: TruncatedPosition,
     /// One slip, if any.
     pub slip: Option<Slip>,
 }
@@ -160,7 +149,6 @@ impl Rules {
         topic: TopicIdentity::Id,
         unknown: UnknownDivergence::EndOffset,
         undefined: UndefinedAnswer::Truncated,
-        truncated: TruncatedPosition::EpochEnd,
         slip: None,
     };
 

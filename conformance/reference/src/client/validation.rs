@@ -5,9 +5,7 @@ use super::history::{History, divergence};
 use super::message::ReadError;
 use super::names::{LeaderEpoch, Offset};
 use super::reset::{ResetStrategy, by_policy};
-use super::rules::{
-    Confirmation, Detection, ResetPolicy, Rules, TruncatedPosition, UndefinedAnswer, UnknownDivergence,
-};
+use super::rules::{Confirmation, Detection, ResetPolicy, Rules, UndefinedAnswer, UnknownDivergence};
 use super::slip::Slip;
 use super::state::{FetchState, LeaderAndEpoch, Position};
 use crate::storage::epoch_cache::EpochEnd;
@@ -151,13 +149,12 @@ fn unremembered(
     below: bool,
 ) -> OnValidationReply {
     let at_end = OnValidationReply::MoveTo(end.end_offset.min(position.offset), Some(end.epoch));
-    match (rules.truncated, other_epoch, rules.unknown) {
-        (TruncatedPosition::ByPolicy, ..) => OnValidationReply::Reset(policy),
-        (_, false, _) | (_, true, UnknownDivergence::FirstLargerEpoch) => at_end,
-        (_, true, UnknownDivergence::EndOffset) if below => at_end,
-        (_, true, UnknownDivergence::EndOffset) => OnValidationReply::Reset(policy),
-        (_, true, UnknownDivergence::Timestamp) => OnValidationReply::Reset(ResetStrategy::of_last_record(position)),
-        (_, true, UnknownDivergence::Earliest) => OnValidationReply::Reset(ResetStrategy::Earliest),
-        (_, true, UnknownDivergence::Latest) => OnValidationReply::Reset(ResetStrategy::Latest),
+    match (other_epoch, rules.unknown) {
+        (false, _) | (true, UnknownDivergence::FirstLargerEpoch) => at_end,
+        (true, UnknownDivergence::EndOffset) if below => at_end,
+        (true, UnknownDivergence::EndOffset) => OnValidationReply::Reset(policy),
+        (true, UnknownDivergence::Timestamp) => OnValidationReply::Reset(ResetStrategy::of_last_record(position)),
+        (true, UnknownDivergence::Earliest) => OnValidationReply::Reset(ResetStrategy::Earliest),
+        (true, UnknownDivergence::Latest) => OnValidationReply::Reset(ResetStrategy::Latest),
     }
 }
