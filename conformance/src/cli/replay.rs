@@ -61,9 +61,9 @@ pub(super) fn replay(arguments: &ReplayArgs) -> Exit {
         );
     }
     if let Some(variant) = &arguments.variant
-        && !variants::VARIANTS.iter().any(|known| known.name == variant)
+        && !variants::all().any(|known| known.name == variant)
     {
-        let known: Vec<&str> = variants::VARIANTS.iter().map(|variant| variant.name).collect();
+        let known: Vec<&str> = variants::all().map(|variant| variant.name).collect();
         return fail(format!("there is no variant `{variant}`; there are {}", known.join(", ")));
     }
     let fixtures = match super::traces::selected(&arguments.traces) {

@@ -1,6 +1,6 @@
 //! How the processes of a run meet: two connections between any two of them, and a hello over each.
 //!
-//! One connection is for the dataflow, one for [`link`](super::link). The process with the larger number connects. The
+//! One connection is for the dataflow, one for `link`. The process with the larger number connects. The
 //! hello says who it is and what it is about to run; where two do not agree, both refuse before anything was computed.
 //! `timely` would connect by itself, but it asks nothing, waits for ever, and panics at a stranger.
 

@@ -56,7 +56,7 @@ pub struct Explored {
     pub depth: u32,
     /// The first find of each of the model's properties.
     pub first: Vec<Option<First>>,
-    /// What a worker had to remark; see [`settle`].
+    /// What a worker had to remark; see `settle`.
     pub remark: Option<String>,
 }
 

@@ -38,7 +38,7 @@
 //! to a broker that has come up again is not, though its connection would be.
 //!
 //! **Not established**: anything beyond the bounds; that three brokers with all faults at once are right, which is out of
-//! reach ([`rows::simulated`] walks through them at random); what the bytes are; how long things take.
+//! reach (`rows::simulated` walks through them at random); what the bytes are; how long things take.
 
 #![allow(
     clippy::trivially_copy_pass_by_ref,

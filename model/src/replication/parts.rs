@@ -90,7 +90,7 @@ impl Entry {
         Self { phase: Phase::Idle, offset: 0, last: UNDEFINED, epoch: UNDEFINED, delayed: false, rounds: 0 };
 }
 
-/// The faults of [`Broker::wrong`]: properties about steps, noted where the step is taken.
+/// The faults of `Broker::wrong`: properties about steps, noted where the step is taken.
 pub mod wrong {
     /// P1a: another record was committed at the offset before.
     pub const P1A: u8 = 1;

@@ -4,9 +4,9 @@
 //! | module | subject |
 //! |---|---|
 //! | this one | sections 2.3 to 2.6, 3 and 4 |
-//! | [`moves`] | future replicas (2.10) |
-//! | [`formats`] | batches of two records, and the formats before 0.11 (2.8, 2.12) |
-//! | [`simulated`] | three brokers and all faults, by random walks |
+//! | `moves` | future replicas (2.10) |
+//! | `formats` | batches of two records, and the formats before 0.11 (2.8, 2.12) |
+//! | `simulated` | three brokers and all faults, by random walks |
 
 pub(super) mod formats;
 pub(super) mod moves;
